@@ -1,0 +1,83 @@
+// Package model is the seam between the runner and a language model: one
+// request, one reply, and errors that say who can do something about them.
+//
+// Start with [Model]. Providers live in the folders below this one and import
+// this package; it imports none of them. The contents of a conversation are
+// genai content types, the common vocabulary of the whole program.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"google.golang.org/genai"
+)
+
+// Model produces replies. An implementation is safe for concurrent use.
+type Model interface {
+	// Generate asks for one reply and yields it in pieces: any number of
+	// partial replies, then exactly one that is not partial and repeats
+	// everything. A failure is a final (nil, error); what the model's service
+	// reported is a *[Error]. Breaking off the iteration or ending ctx stops
+	// the request and frees what it held.
+	Generate(ctx context.Context, req *Request) iter.Seq2[*Reply, error]
+}
+
+// Request is what a model sees. Everything in it is shared with other
+// goroutines and with later requests: a provider reads it and never writes.
+type Request struct {
+	// System is the system instruction, already templated; may be empty.
+	System string
+	// Contents is the conversation so far, oldest first.
+	Contents []*genai.Content
+	// Tools are the functions that the model may call, in the agent's order.
+	// Their parameters are JSON Schema in ParametersJsonSchema, held as
+	// json.RawMessage.
+	Tools []*genai.FunctionDeclaration
+	// Notice tells the person who waits what happens, such as "waiting 2s
+	// because of a rate limit". It may be nil; use [Request.Notify].
+	Notice func(text string)
+	// Answer is set when the model suspended this very step earlier and the
+	// answer has come.
+	Answer *Answer
+}
+
+// Notify passes text to Notice, if there is one.
+func (r *Request) Notify(text string) {
+	if r.Notice != nil {
+		r.Notice(text)
+	}
+}
+
+// Reply is one piece of a model's answer, or the whole of it.
+type Reply struct {
+	// Partial marks a piece of a stream: Content holds only what is new.
+	Partial bool
+	// Content has role "model". Parts are kept as the provider sent them,
+	// signatures included, since some services refuse a history that differs.
+	Content *genai.Content
+	// FinishReason is the provider's own word for why it stopped.
+	FinishReason string
+	// Usage is nil where the provider reports none.
+	Usage *Usage
+	// Opaque is what this provider must get back with the content and that
+	// has no place in it; it is stored with the event as it is.
+	Opaque json.RawMessage
+	// Problem is set on a final reply that is worth keeping although it did
+	// not come to its own end, such as text cut at the token limit. The turn
+	// ends with it; function calls of such a reply are never run.
+	Problem *Error
+	// Suspend parks the turn until somebody answers; the same request then
+	// comes again with its Answer. Everything else in the Reply is ignored.
+	Suspend *Suspension
+}
+
+// Usage counts tokens of one model call.
+type Usage struct {
+	Input    int64 `json:"input,omitempty"`
+	Output   int64 `json:"output,omitempty"`
+	Thoughts int64 `json:"thoughts,omitempty"`
+	Cached   int64 `json:"cached,omitempty"`
+	Total    int64 `json:"total,omitempty"`
+}

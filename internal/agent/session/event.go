@@ -1,0 +1,93 @@
+// Package session holds conversations: the events of which they consist, and
+// the stores that keep them.
+//
+// Start with [Event], then [Store]. A conversation is its list of events and
+// nothing else; the runner computes everything it needs by going over them.
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+)
+
+// Version is the version of the events' JSON form.
+const Version = 1
+
+// Kind says what an [Event] records.
+type Kind string
+
+// The kinds. Partial and Notice are streamed to the one who waits and never
+// stored; they have no sequence number.
+const (
+	UserMessage  Kind = "user"          // opens a turn; Content
+	ModelReply   Kind = "model"         // one model call's answer; Content, Usage, Problem if it was cut
+	ToolStarted  Kind = "tool_started"  // before a call runs; Call
+	ToolFinished Kind = "tool_finished" // after it; Call (id and name), Response
+	Suspended    Kind = "suspended"     // a call waits for somebody; Suspension
+	Answered     Kind = "answered"      // that somebody answered; Answer
+	TurnEnded    Kind = "ended"         // closes a turn; Problem unless it ended well
+	Partial      Kind = "partial"       // a piece of text while it streams; Content
+	Notice       Kind = "notice"        // a line for the waiting person; Text
+)
+
+// Event is one thing that happened in a conversation. Once stored it is
+// immutable, and so is everything that it points to.
+type Event struct {
+	V          int       `json:"v"`
+	Seq        int64     `json:"seq,omitempty"` // from 1, without gaps; set by the store
+	Kind       Kind      `json:"kind"`
+	Time       time.Time `json:"time"`
+	Invocation string    `json:"invocation"`           // the turn
+	Step       int       `json:"step,omitempty"`       // the model call within the turn, from 1
+	Author     string    `json:"author"`               // "user" or the agent's name
+	Branch     string    `json:"branch,omitempty"`     // which of several side by side
+	Definition string    `json:"definition,omitempty"` // hash of the agent's definition
+
+	Content      *genai.Content  `json:"content,omitempty"`
+	FinishReason string          `json:"finish_reason,omitempty"`
+	Usage        *model.Usage    `json:"usage,omitempty"`
+	Opaque       json.RawMessage `json:"opaque,omitempty"` // the provider's own, given back untouched
+
+	Call       *Call                   `json:"call,omitempty"`
+	Response   *genai.FunctionResponse `json:"response,omitempty"`
+	IsError    bool                    `json:"is_error,omitempty"` // of the tool's response
+	Suspension *Suspension             `json:"suspension,omitempty"`
+	Answer     *Answer                 `json:"answer,omitempty"`
+	StateDelta map[string]any          `json:"state_delta,omitempty"`
+	Problem    *Problem                `json:"problem,omitempty"`
+	Text       string                  `json:"text,omitempty"`
+}
+
+// Call names a tool call. Args stand in the started event only.
+type Call struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Suspension is package model's, since a model may suspend too.
+type Suspension = model.Suspension
+
+// Answer is package model's.
+type Answer = model.Answer
+
+// Problem is why a turn did not end well.
+type Problem struct {
+	// Code is a model.Code or one of the codes below.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Codes of a [Problem] beside those of package model.
+const (
+	Cancelled     = "cancelled"      // the caller stopped the turn
+	Interrupted   = "interrupted"    // the program ended in the middle
+	LimitReached  = "limit"          // a limit of the agent file
+	MissingState  = "missing_state"  // the instruction names state that there is not
+	TurnTimeout   = "turn_timeout"   // limits.timeout
+	InternalError = "internal_error" // a Go error of ours or of the operator's setup
+)
