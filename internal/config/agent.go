@@ -1,0 +1,120 @@
+// Package config says what an agent file means.
+//
+// Start with [Agent]. The struct tags of the types are at once the decoder's
+// rules and the source of the JSON Schema ([Schema]); package strictyaml explains
+// them. What is written in another form than its Go type says so in yaml.go.
+// Package load reads files; whoever uses an agent gets it checked.
+package config
+
+import (
+	"encoding/json"
+
+	"google.golang.org/genai"
+)
+
+// Agent is one checked agent file. It is immutable; everything that has a
+// default holds it.
+type Agent struct {
+	// File is the path as given, Dir the absolute folder that relative paths
+	// of the file start from.
+	File string `yaml:"-"`
+	Dir  string `yaml:"-"`
+	// Definition is a hash of what the file says, for the events: comments,
+	// the order of keys, quotes and anchors make no difference.
+	Definition string `yaml:"-"`
+	// LookupEnv gives a variable of the environment as this file sees it: that
+	// of the process, then that of the .env file beside it.
+	LookupEnv func(name string) (string, bool) `yaml:"-"`
+	// Incomplete means that a variable of the file is not set, which only
+	// checking lets pass: such an agent can be looked at, not run.
+	Incomplete bool `yaml:"-"`
+	// Secrets are the values of the whole file that must not be printed.
+	Secrets []string `yaml:"-"`
+
+	_ string `yaml:"$schema" doc:"The JSON Schema of this file, for the editor."`
+	_ any    `yaml:"x-*"`
+
+	Class       string `yaml:"agent_class" default:"LlmAgent" enum:"LlmAgent,google.adk.agents.LlmAgent,google.adk.agents.llm_agent.LlmAgent" why:"this version runs LLM agents; Python classes cannot run here" doc:"The kind of agent, as in ADK."`
+	Name        string `yaml:"name" required:"true" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" form:"a letter, then letters, digits, _ and -" why:"hosts and models take nothing else for a tool's name" doc:"The agent's name, and that of the MCP tool."`
+	Title       string `yaml:"title" doc:"The name that people see."`
+	Description string `yaml:"description" doc:"What the agent is good for. The calling model reads it to decide whether to call."`
+	Model       Model  `yaml:"model" env:"true" default:"gemini-flash-latest" doc:"A model's name, provider/name, or a mapping."`
+	Instruction string `yaml:"instruction" required:"true" doc:"What the model is told. {name} is a key of the session's state, {name?} one that may be missing."`
+	Tools       []Tool `yaml:"tools" doc:"What the model may call."`
+	OutputKey   string `yaml:"output_key" doc:"The key of the session's state that the answer is kept under."`
+
+	IncludeContents string                       `yaml:"include_contents" default:"default" enum:"default,none" doc:"none: the model sees the current turn only."`
+	Generate        *genai.GenerateContentConfig `yaml:"generate_content_config" doc:"Settings of the Gemini API such as temperature, in camelCase or snake_case."`
+	State           map[string]any               `yaml:"state" doc:"The session's state at the start of a conversation."` // numbers are json.Number
+	Limits          Limits                       `yaml:"limits" doc:"Bounds of one turn."`
+	Serve           Serve                        `yaml:"serve" doc:"How the agent looks as an MCP tool."`
+}
+
+// Limits bound one turn.
+type Limits struct {
+	MaxModelCalls  int      `yaml:"max_model_calls" default:"50" min:"1" doc:"Model calls of one turn."`
+	MaxTotalTokens int64    `yaml:"max_total_tokens" default:"200000" min:"1" doc:"Tokens of one turn, as the model's service counts them."`
+	Timeout        Duration `yaml:"timeout" default:"10m" doc:"How long one turn may take."`
+}
+
+// Serve says how the agent looks as an MCP tool.
+type Serve struct {
+	Name         string       `yaml:"name" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" form:"a letter, then letters, digits, _ and -" why:"hosts and models take nothing else for a tool's name" doc:"The MCP tool's name; by default the agent's."`
+	Title        string       `yaml:"title" doc:"The name that people see; by default the agent's title."`
+	Instructions string       `yaml:"instructions" doc:"What the host's model is told about this server."`
+	Annotations  Annotations  `yaml:"annotations" doc:"Hints that override those derived from the tools."`
+	Conversation Conversation `yaml:"conversation" default:"connection" enum:"connection,explicit,process,none" doc:"What ties the calls of a caller together: its connection, a handle that it passes, the process (stdio only), or nothing."`
+}
+
+// Annotations override the hints that are derived from the agent's tools; nil
+// leaves one derived.
+type Annotations struct {
+	ReadOnly    *bool `yaml:"read_only" doc:"The agent changes nothing."`
+	Destructive *bool `yaml:"destructive" doc:"The agent may remove or overwrite something."`
+	Idempotent  *bool `yaml:"idempotent" doc:"The same call twice has the effect of one."`
+	OpenWorld   *bool `yaml:"open_world" doc:"The agent reaches beyond this machine."`
+}
+
+// Conversation says what ties the calls of a caller together.
+type Conversation string
+
+// The ways of tying calls together.
+const (
+	PerConnection Conversation = "connection" // default
+	Explicit      Conversation = "explicit"   // by handle only
+	PerProcess    Conversation = "process"    // stdio only
+	NoHistory     Conversation = "none"
+)
+
+// Model names a model and how to reach it. In YAML it is a name, a
+// provider/name, or a mapping.
+type Model struct {
+	Provider string            `yaml:"provider" env:"true" enum:"gemini,scripted" why:"this version reaches Gemini and plays scripts" doc:"Who runs the model; derived from the name where it can be."`
+	Name     string            `yaml:"name" env:"true" doc:"The model's name, such as gemini-flash-latest."`
+	BaseURL  string            `yaml:"base_url" env:"true" doc:"Another address of the provider's API."`
+	APIKey   Secret            `yaml:"api_key" env:"true" doc:"The key, best as ${VAR}; by default the provider's own variables."`
+	Headers  map[string]Secret `yaml:"headers" env:"true" doc:"More headers for each request to the model."`
+	Timeout  Duration          `yaml:"timeout" env:"true" default:"5m" doc:"How long one model call may take."`
+	Retries  int               `yaml:"retries" env:"true" default:"3" min:"0" max:"100" doc:"How often a call is tried again after rate limits and outages."`
+	Script   []Rule            `yaml:"script" env:"false" doc:"What a scripted model says and calls; the first rule that fits plays."`
+}
+
+// Rule is one rule of a scripted model.
+type Rule struct {
+	Match string `yaml:"match" doc:"An RE2 pattern for the caller's newest text; without one the rule always fits."`
+	Steps []Step `yaml:"steps" required:"true" doc:"One step for each model call of the turn; the last one plays again and again."`
+}
+
+// Step is what a scripted model does on one model call: say something and
+// call tools, or reply and be done.
+type Step struct {
+	Say   string       `yaml:"say" doc:"Text beside the calls."`
+	Reply string       `yaml:"reply" doc:"The answer. {name} is a group of the pattern or the last result of a tool."`
+	Call  []ScriptCall `yaml:"call" doc:"Calls that run at the same time, each a mapping of the tool's name to its arguments."`
+}
+
+// ScriptCall is a tool call of a scripted model.
+type ScriptCall struct {
+	Tool string
+	Args json.RawMessage // a JSON object in the file's order, numbers as written; {name} places inside strings
+}

@@ -1,0 +1,279 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/joho/godotenv"
+
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+)
+
+// dotenv is the .env file of a folder.
+type dotenv map[string]string
+
+// maxDotenv bounds a .env file in bytes.
+const maxDotenv = 64 << 10
+
+// environment is what a file sees: the process's variables, then those of the
+// .env file beside it. The file is in the absolute folder dir.
+func (l *loader) environment(file, dir string) func(name string) (string, bool) {
+	vars, known := l.dotenv[dir]
+	if !known {
+		vars = l.readDotenv(filepath.Join(filepath.Dir(file), ".env"))
+		l.dotenv[dir] = vars
+	}
+	return func(name string) (string, bool) {
+		if v, ok := l.opts.LookupEnv(name); ok {
+			return v, true
+		}
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+// readDotenv reads a .env file, if there is one. Its problems never show what
+// stands in it.
+func (l *loader) readDotenv(path string) dotenv {
+	wrong := func(line int, message string) {
+		l.problems = append(l.problems, Problem{Severity: strictyaml.Error, File: path, Line: line, Column: 1, Message: message,
+			Hint: "a line is NAME=value, a value with blanks or # is quoted"})
+	}
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir(): // a Python environment is often called so
+		return nil
+	case err == nil && !info.Mode().IsRegular():
+		wrong(1, "neither a file nor a folder")
+		return nil
+	}
+	data, err := readBounded(path, maxDotenv+1)
+	switch {
+	case err != nil:
+		wrong(1, "the file cannot be read: "+reason(err).Error())
+		return nil
+	case len(data) > maxDotenv:
+		wrong(1, "the file is larger than 64 KiB")
+		return nil
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	vars, ok := parseDotenv(data)
+	if ok {
+		return vars
+	}
+	// The library does not say where: the place is behind the last lines that
+	// can be read by themselves.
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	lines = lines[:min(len(lines), 2000)]
+	start := 0
+	for end := range lines {
+		if _, ok := parseDotenv(bytes.Join(lines[start:end+1], nil)); ok {
+			start = end + 1
+		}
+	}
+	wrong(min(start+1, len(lines)), "the line is no assignment, or a quote in it is not closed")
+	return nil
+}
+
+func parseDotenv(data []byte) (dotenv, bool) {
+	vars, err := godotenv.UnmarshalBytes(data)
+	_, nameless := vars[""]
+	return vars, err == nil && !nameless
+}
+
+// secretList collects what must not be printed.
+type secretList []string
+
+func (s *secretList) add(values ...string) {
+	for _, v := range values {
+		if v != "" && !slices.Contains(*s, v) {
+			*s = append(*s, v)
+		}
+	}
+}
+
+// missing reports variables that are not set.
+func (f *file) missing(p *strictyaml.Path, names []string) {
+	for _, name := range names {
+		severity, hint, message := f.notSet(p, name)
+		f.report(severity, p, hint, "%s", message)
+	}
+}
+
+// notSet remembers that the place has no value, and says so.
+func (f *file) notSet(p *strictyaml.Path, name string) (s strictyaml.Severity, hint, message string) {
+	f.unset[p.String()], f.agent.Incomplete = true, true
+	s = strictyaml.Error
+	if f.opts.Validate {
+		s = strictyaml.Warning
+	}
+	return s, "set it, put it into .env beside the file, or write ${" + name + ":-default}", "the environment variable " + name + " is not set"
+}
+
+// expand replaces the variables of a text without places, while it is decoded.
+func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
+	t, names := config.ParseVars(text).Resolve(f.agent.LookupEnv)
+	for _, name := range names {
+		severity, hint, message := f.notSet(c.Path(), name)
+		c.Report(severity, hint, message)
+	}
+	return t.Plain(), len(names) == 0
+}
+
+// template replaces the variables of t and gives their values.
+func (f *file) template(t *config.Template, p *strictyaml.Path) []string {
+	resolved, names := t.Resolve(f.agent.LookupEnv)
+	f.missing(p, names)
+	*t = resolved
+	return resolved.EnvValues()
+}
+
+func (f *file) templates(ts []config.Template, p *strictyaml.Path) {
+	for i := range ts {
+		f.template(&ts[i], p.Index(i))
+	}
+}
+
+// templateMap replaces the variables of values and gives those of the
+// environment.
+func (f *file) templateMap(ts map[string]config.Template, p *strictyaml.Path) (values []string) {
+	for _, name := range slices.Sorted(maps.Keys(ts)) {
+		t := ts[name]
+		values = append(values, f.template(&t, p.Key(name))...)
+		ts[name] = t
+	}
+	return values
+}
+
+func (f *file) pairs(ps []config.QueryParam, p *strictyaml.Path) (values []string) {
+	for i := range ps {
+		values = append(values, f.template(&ps[i].Value, p.Key(ps[i].Name))...)
+	}
+	return values
+}
+
+// resolveTool puts the environment into a tool, makes its paths absolute and
+// collects what must not be printed.
+func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
+	var secrets secretList
+	switch {
+	case t.Builtin != nil:
+		t.Builtin.Root = f.absolute(t.Builtin.Root)
+	case t.Shell != nil:
+		p = p.Key("shell")
+		s := t.Shell
+		f.templates(s.Command, commandPath(f.node(p), p))
+		f.templates(s.Interpreter, p.Key("interpreter"))
+		if s.Stdin != nil {
+			f.template(s.Stdin, p.Key("stdin"))
+		}
+		secrets.add(f.templateMap(s.Env, p.Key("env"))...)
+		if s.Dir = f.absolute(s.Dir); s.Dir == "" {
+			s.Dir = f.agent.Dir
+		}
+		f.program(s.Command)
+		f.program(s.Interpreter)
+	case t.HTTP != nil:
+		p = p.Key("http")
+		h := t.HTTP
+		secrets.add(f.url(h, p.Key("url"))...)
+		secrets.add(f.templateMap(h.Headers, p.Key("headers"))...)
+		secrets.add(f.pairs(h.Query, p.Key("query"))...)
+		if h.Body != nil {
+			secrets.add(f.body(h.Body, p.Key("body"))...)
+		}
+		if a := h.Auth; a != nil {
+			secrets.add(a.Bearer.Reveal())
+			if a.Basic != nil {
+				secrets.add(a.Basic.Password.Reveal())
+			}
+			if a.Header != nil {
+				secrets.add(a.Header.Value.Reveal())
+			}
+		}
+	}
+	t.Secrets = secrets
+}
+
+// commandPath is where the argv of a shell section stands.
+func commandPath(shell *strictyaml.Node, p *strictyaml.Path) *strictyaml.Path {
+	if shell.Kind == strictyaml.List {
+		return p
+	}
+	return p.Key("command")
+}
+
+// absolute makes a path of the file absolute; an empty one stays.
+func (f *file) absolute(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(f.agent.Dir, filepath.FromSlash(path))
+}
+
+// program makes the program of a command absolute where it is named with a
+// slash; a bare name is for the PATH.
+func (f *file) program(command []config.Template) {
+	if len(command) == 0 || len(command[0].Places()) > 0 {
+		return
+	}
+	if path := command[0].Plain(); strings.ContainsAny(path, `/`+string(filepath.Separator)) {
+		command[0] = config.Template{Segments: []config.Segment{{Text: f.absolute(path)}}}
+	}
+}
+
+// url puts the environment into a URL template. A value is text there, whatever
+// braces it holds.
+func (f *file) url(h *config.HTTP, p *strictyaml.Path) []string {
+	t, names := config.ParseVars(h.URL).Resolve(f.agent.LookupEnv)
+	f.missing(p, names)
+	var b strings.Builder
+	for _, s := range t.Segments {
+		if s.FromEnv {
+			s.Text = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(s.Text)
+		}
+		b.WriteString(s.Text)
+	}
+	h.URL = b.String()
+	return t.EnvValues()
+}
+
+// body puts the environment into a request's body.
+func (f *file) body(b *config.Body, p *strictyaml.Path) (values []string) {
+	values = f.pairs(b.Form, p.Key("form"))
+	if b.Raw != nil {
+		values = append(values, f.template(b.Raw, p.Key("raw"))...)
+	}
+	if bytes.IndexByte(b.JSON, '$') < 0 {
+		return values
+	}
+	b.JSON = f.doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
+		t := config.ParseTemplate(text)
+		values = append(values, f.template(&t, p)...)
+		source, ok := t.Source()
+		if !ok {
+			f.errorf(p, "put a blank between them", "the value of a variable and the place beside it would read as something else together")
+		}
+		return source
+	})
+	return values
+}
+
+// modelSecrets collects what must not be printed of the whole file.
+func (f *file) modelSecrets() []string {
+	var secrets secretList
+	secrets.add(f.agent.Model.APIKey.Reveal())
+	for _, name := range slices.Sorted(maps.Keys(f.agent.Model.Headers)) {
+		secrets.add(f.agent.Model.Headers[name].Reveal())
+	}
+	for _, t := range f.agent.Tools {
+		secrets.add(t.Secrets...)
+	}
+	return secrets
+}

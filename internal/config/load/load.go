@@ -1,0 +1,246 @@
+// Package load reads agent files and folders of them: it finds the files, puts
+// the environment in, checks what keys mean together, and reports every problem
+// with its place.
+//
+// Start with [Agents], then read file.go: a file is decoded as the types of
+// package config say, resolved (env.go) and checked (check.go and its siblings).
+// Validating and serving read files through the same call, so that a file means
+// the same to both.
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+)
+
+// Problem is one thing that is wrong with a file; see package strictyaml.
+type Problem = strictyaml.Problem
+
+// Problems are those of all files, sorted by file, line and column.
+type Problems = strictyaml.Problems
+
+// Options say how files are read.
+type Options struct {
+	// LookupEnv gives an environment variable of the process.
+	LookupEnv func(name string) (string, bool)
+	// Validate makes a variable that is not set a warning instead of an error.
+	Validate bool
+	// Logger hears at debug level of files that are left alone. It may be nil.
+	Logger *slog.Logger
+}
+
+// Agents reads files and folders. Of a folder the agent files are read, not those
+// in folders below it. Whoever runs the agents has to see first that the
+// problems have no errors. The agents are in the order of the paths, those of a
+// folder by file name.
+//
+// The error, if any, joins what could not be read at all: a path that is not
+// there or that nobody may read. The rest is reported as usual.
+func Agents(paths []string, opts Options) ([]*config.Agent, Problems, error) {
+	l := newLoader(opts)
+	var unreadable []error
+	for _, path := range paths {
+		if err := l.path(path); err != nil {
+			unreadable = append(unreadable, err)
+		}
+	}
+	l.checkNames()
+	return l.agents, l.problems.Sort(), errors.Join(unreadable...)
+}
+
+// loader reads the files of one [Agents].
+type loader struct {
+	opts     Options
+	decoder  *strictyaml.Decoder
+	file     *file             // that is being read, for the decoder's questions
+	seen     map[string]bool   // absolute paths of files
+	dotenv   map[string]dotenv // by folder
+	programs map[string]bool   // whether a name was found in a PATH
+	agents   []*config.Agent
+	docs     map[*config.Agent]*strictyaml.Document
+	problems Problems
+}
+
+func newLoader(opts Options) *loader {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &loader{opts: opts, seen: map[string]bool{}, dotenv: map[string]dotenv{}, programs: map[string]bool{}, docs: map[*config.Agent]*strictyaml.Document{}}
+	l.decoder = config.NewDecoder(func(c *strictyaml.Cursor, text string) (string, bool) { return l.file.expand(c, text) })
+	return l
+}
+
+func (l *loader) path(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot read %s: %w", path, reason(err))
+	case info.IsDir():
+		return l.folder(path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("cannot read %s: it is neither a file nor a folder", path)
+	}
+	return l.load(path, true)
+}
+
+// reason is the cause of a file error without the path, which stands before it.
+func reason(err error) error {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+func (l *loader) folder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", dir, reason(err))
+	}
+	before := len(l.seen) + len(l.problems)
+	for _, entry := range entries {
+		name := strings.ToLower(entry.Name())
+		path := filepath.Join(dir, entry.Name())
+		ext := filepath.Ext(name)
+		if !slices.Contains([]string{".yaml", ".yml", ".json"}, ext) || strings.HasSuffix(strings.TrimSuffix(name, ext), ".test") {
+			l.leave(path, "its name is not that of an agent file")
+			continue
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			l.leave(path, "it is not a file")
+			continue
+		}
+		if err := l.load(path, false); err != nil {
+			return err
+		}
+	}
+	if len(l.seen)+len(l.problems) == before {
+		l.problems = append(l.problems, Problem{Severity: strictyaml.Error, File: dir, Message: "this folder holds no agent file",
+			Hint: "an agent file ends in .yaml, .yml or .json and has name and instruction at its top level"})
+	}
+	return nil
+}
+
+func (l *loader) leave(path, why string) {
+	l.opts.Logger.Debug("file is left alone", "file", path, "reason", why)
+}
+
+// load reads one file; named says that it was named itself and has to be an
+// agent.
+func (l *loader) load(path string, named bool) error {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	if l.seen[abs] {
+		return nil
+	}
+	data, err := readBounded(path, strictyaml.MaxBytes+1)
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", path, reason(err))
+	}
+	doc, problems := strictyaml.Parse(path, data)
+	switch {
+	case doc == nil && !named && !looksLikeAgent(data):
+		l.leave(path, problems[0].Message)
+		return nil
+	case doc != nil && !l.isAgent(doc, named):
+		return nil
+	}
+	l.seen[abs] = true
+	l.problems = append(l.problems, problems...)
+	if doc != nil {
+		l.read(doc, abs)
+	}
+	return nil
+}
+
+// readBounded reads a file up to a number of bytes.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// looksLikeAgent guesses whether a file that is not valid YAML was meant to be
+// an agent, so that a slip of the pen does not make an agent vanish from its
+// folder.
+func looksLikeAgent(data []byte) bool {
+	key := func(name string) bool { return regexp.MustCompile(`(?m)^[\s{,]{0,4}"?` + name + `"?\s*:`).Match(data) }
+	return key("name") && (key("instruction") || key("agent_class"))
+}
+
+// isAgent decides whether a file is an agent, and reports it where it should
+// have been one.
+func (l *loader) isAgent(doc *strictyaml.Document, named bool) bool {
+	root := doc.Root
+	var keys []string
+	for _, p := range root.Pairs {
+		keys = append(keys, p.Key.Text)
+	}
+	has := func(key string) bool { return slices.Contains(keys, key) }
+	if has("name") && (has("instruction") || has("agent_class")) {
+		return true
+	}
+	near := strictyaml.Nearest("instruction", keys)
+	switch {
+	case named && (has("instruction") || has("agent_class") || near != "" || has("name") && (has("model") || has("tools"))):
+		return true // but not a whole one, which the decoder says in detail
+	case named:
+		what := "it is " + root.Kind.String()
+		if root.Kind == strictyaml.Mapping {
+			what = "its keys are " + strings.Join(keys[:min(len(keys), 8)], ", ")
+		}
+		l.problems = append(l.problems, Problem{Severity: strictyaml.Error, File: doc.File, Line: 1, Column: 1,
+			Message: "this is not an agent file: " + what, Hint: "an agent file has name and instruction at its top level"})
+	case has("name") && near != "":
+		pair := root.Pairs[slices.Index(keys, near)]
+		l.problems = append(l.problems, Problem{Severity: strictyaml.Warning, File: doc.File, Line: pair.Key.Line, Column: pair.Key.Column, Path: near,
+			Message: "this file is left alone since it has no instruction", Hint: `did you mean "instruction"?`})
+	default:
+		l.leave(doc.File, "it has no name and instruction at its top level")
+	}
+	return false
+}
+
+// checkNames sees that no two agents have the same name, as agents or as MCP
+// tools.
+func (l *loader) checkNames() {
+	for _, served := range []bool{false, true} {
+		first := map[string]*config.Agent{}
+		for _, a := range l.agents {
+			name, path := a.Name, at("name")
+			if served {
+				name = a.Serve.Name
+				if l.docs[a].Root.Get("serve").Get("name") != nil {
+					path = at("serve").Key("name")
+				}
+			}
+			other := first[name]
+			switch {
+			case name == "":
+			case other == nil:
+				first[name] = a
+			case served && other.Name == a.Name: // said already
+			default:
+				line, column := l.docs[a].Position(path)
+				l.problems = append(l.problems, Problem{Severity: strictyaml.Error, File: a.File, Line: line, Column: column, Path: path.String(),
+					Message: fmt.Sprintf("the name %q is also that of the agent in %s", name, other.File),
+					Hint:    "each agent becomes an MCP tool of its own name; rename one of them"})
+			}
+		}
+	}
+}
