@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+)
+
+// history is what the events of a conversation come to. It is extended event
+// by event and holds nothing that the events do not say, so it may be thrown
+// away and computed again at any time.
+type history struct {
+	version  int64
+	contents []*genai.Content // for the model; append-only
+	state    map[string]any   // of this conversation, without app: and user:
+	turn     turnState
+}
+
+// turnState is where the newest turn stands.
+type turnState struct {
+	open       bool // begun and not ended
+	invocation string
+	first      int            // index of the turn's first content
+	step       int            // model calls so far
+	tokens     int64          // of the turn so far
+	thoughts   int            // replies in a row that held nothing but thoughts
+	reply      *session.Event // the newest
+	final      bool           // it is the answer, or all there will be
+	calls      []callState
+	asked      *session.Suspension // the model's own question, while it waits
+	answer     *session.Answer     // the answer to it
+}
+
+// callState is one call of the newest model reply.
+type callState struct {
+	call      *genai.FunctionCall
+	started   bool
+	response  *genai.FunctionResponse
+	suspended *session.Suspension
+	answer    *session.Answer
+}
+
+// apply extends the history by one event.
+func (h *history) apply(e *session.Event) {
+	h.version = e.Seq
+	for k, v := range e.StateDelta {
+		if !shared(k) {
+			if h.state == nil {
+				h.state = make(map[string]any)
+			}
+			h.state[k] = v
+		}
+	}
+	t := &h.turn
+	switch e.Kind {
+	case session.UserMessage:
+		h.turn = turnState{open: true, invocation: e.Invocation, first: len(h.contents), calls: t.calls[:0]}
+		h.contents = append(h.contents, e.Content)
+	case session.ModelReply:
+		h.applyReply(e)
+	case session.ToolStarted:
+		if c := t.find(e.Call.ID); c != nil {
+			c.started = true
+		}
+	case session.ToolFinished:
+		if c := t.find(e.Call.ID); c != nil {
+			c.response = e.Response
+			h.joinResponses()
+		}
+	case session.Suspended:
+		if c := t.find(e.Suspension.CallID); c != nil {
+			c.suspended, c.answer = e.Suspension, nil
+		} else {
+			t.asked, t.answer = e.Suspension, nil
+		}
+	case session.Answered:
+		if c := t.find(e.Answer.CallID); c != nil {
+			c.answer = e.Answer
+		} else {
+			t.answer = e.Answer
+		}
+	case session.TurnEnded:
+		t.open = false
+		maps.DeleteFunc(h.state, func(k string, _ any) bool { return strings.HasPrefix(k, "temp:") })
+	}
+}
+
+func (h *history) applyReply(e *session.Event) {
+	t := &h.turn
+	t.step, t.calls, t.asked, t.answer = e.Step, t.calls[:0], nil, nil
+	if e.Usage != nil {
+		t.tokens += e.Usage.Total
+	}
+	t.reply, t.final = e, e.Problem != nil
+	if e.Content == nil || len(e.Content.Parts) == 0 {
+		return
+	}
+	if onlyThoughts(e.Content) {
+		// Sent back alone it would make two model contents in a row, which
+		// services refuse, so it stays in the record only.
+		t.thoughts++
+		return
+	}
+	t.thoughts = 0
+	h.contents = append(h.contents, e.Content)
+	for _, p := range e.Content.Parts {
+		if p.FunctionCall != nil {
+			t.calls = append(t.calls, callState{call: p.FunctionCall})
+		}
+	}
+	t.final = len(t.calls) == 0
+}
+
+// joinResponses makes one content of a step's responses once all are there:
+// in the order of the calls, since services match them by place.
+func (h *history) joinResponses() {
+	calls := h.turn.calls
+	for i := range calls {
+		if calls[i].response == nil {
+			return
+		}
+	}
+	parts := make([]*genai.Part, len(calls))
+	block := make([]genai.Part, len(calls))
+	for i := range calls {
+		block[i].FunctionResponse = calls[i].response
+		parts[i] = &block[i]
+	}
+	h.contents = append(h.contents, &genai.Content{Role: genai.RoleUser, Parts: parts})
+}
+
+// find gives the state of a call, nil for an id that is not of this step.
+func (t *turnState) find(id string) *callState {
+	if id == "" {
+		return nil
+	}
+	for i := range t.calls {
+		if t.calls[i].call.ID == id {
+			return &t.calls[i]
+		}
+	}
+	return nil
+}
+
+// working reports whether a call of the newest reply has no response yet.
+func (t *turnState) working() bool {
+	return slices.ContainsFunc(t.calls, func(c callState) bool { return c.response == nil })
+}
+
+// parked reports whether nothing can go on before somebody answers.
+func (t *turnState) parked() bool {
+	if !t.open {
+		return false
+	}
+	if t.asked != nil && t.answer == nil {
+		return true
+	}
+	waits := false
+	for i := range t.calls {
+		c := &t.calls[i]
+		if c.response != nil {
+			continue
+		}
+		if c.suspended == nil || c.answer != nil {
+			return false
+		}
+		waits = true
+	}
+	return waits
+}
+
+// pending gives the questions that wait for an answer.
+func (t *turnState) pending() []*session.Suspension {
+	var all []*session.Suspension
+	if t.asked != nil && t.answer == nil {
+		all = append(all, t.asked)
+	}
+	for i := range t.calls {
+		if c := &t.calls[i]; c.response == nil && c.suspended != nil && c.answer == nil {
+			all = append(all, c.suspended)
+		}
+	}
+	return all
+}
+
+// visible is what the model is shown of the conversation.
+func (h *history) visible(currentTurnOnly bool) []*genai.Content {
+	from := 0
+	if currentTurnOnly {
+		from = h.turn.first
+	}
+	return h.contents[from:len(h.contents):len(h.contents)]
+}
+
+func shared(key string) bool {
+	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:")
+}
+
+func onlyThoughts(c *genai.Content) bool {
+	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return !p.Thought })
+}

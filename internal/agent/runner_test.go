@@ -1,0 +1,331 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+func TestToolLoop(t *testing.T) {
+	b := newBench()
+	slow := newTool("slow", nil)
+	release := make(chan struct{})
+	slow.do = func(ctx context.Context, c *agent.Call) (*agent.Result, error) {
+		<-release // ends only once the other one runs: calls of a step run at the same time
+		return echo(ctx, c)
+	}
+	fast := newTool("fast", func(ctx context.Context, c *agent.Call) (*agent.Result, error) {
+		close(release)
+		return echo(ctx, c)
+	})
+	var seen []*genai.Content
+	r := b.runner(answers{
+		reply(&genai.Part{Text: "Working."}, call("slow", map[string]any{"n": 1}), call("fast", nil)),
+		func(req *model.Request) (*model.Reply, error) { seen = req.Contents; return says("Done.")(req) },
+	}, slow, fast)
+	events, a := take(t, t.Context(), r, request("go"))
+	if text(a) != "Done." || a.Problem != nil || a.Usage.Total != 20 {
+		t.Errorf("answer %+v", a)
+	}
+	want := []session.Kind{session.UserMessage, session.ModelReply, session.ToolStarted, session.ToolStarted,
+		session.ToolFinished, session.ToolFinished, session.ModelReply, session.TurnEnded}
+	if d := cmp.Diff(want, kinds(events)); d != "" {
+		t.Error(d)
+	}
+	if len(seen) != 3 || len(seen[2].Parts) != 2 {
+		t.Fatalf("second request has contents %v", seen)
+	}
+	for i, want := range []string{`slow got {"n":1}`, `fast got {}`} {
+		if got := seen[2].Parts[i].FunctionResponse.Response["output"]; got != want {
+			t.Errorf("response %d is %q, want %q", i, got, want)
+		}
+		if seen[1].Parts[i+1].FunctionCall.ID != seen[2].Parts[i].FunctionResponse.ID {
+			t.Errorf("response %d has another id than its call", i)
+		}
+	}
+}
+
+func TestSecondTurnSeesFirst(t *testing.T) {
+	b := newBench()
+	var seen int
+	r := b.runner(answers{func(req *model.Request) (*model.Reply, error) { seen = len(req.Contents); return says("ok")(req) }})
+	take(t, t.Context(), r, request("one"))
+	take(t, t.Context(), r, request("two"))
+	if seen != 3 {
+		t.Errorf("the second turn saw %d contents, want 3", seen)
+	}
+	b.cfg.IncludeContents = "none"
+	take(t, t.Context(), b.runner(answers{func(req *model.Request) (*model.Reply, error) { seen = len(req.Contents); return says("ok")(req) }}), request("three"))
+	if seen != 1 {
+		t.Errorf("include_contents none showed %d contents, want 1", seen)
+	}
+}
+
+func TestWhatToolsDoWrong(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		call       *genai.Part
+	}{
+		{"failure", "no such issue", call("fails", nil)},
+		{"panic", "internal error", call("panics", nil)},
+		{"unknown", `there is no tool "nope"; the tools are: breaks, empty, fails, panics`, call("nope", nil)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, response := afterCall(t, tt.call)
+			if a.Problem != nil || text(a) != "went on" {
+				t.Errorf("the turn did not go on: %+v", a)
+			}
+			if got := fmt.Sprint(response.Response["error"]); !strings.Contains(got, tt.want) {
+				t.Errorf("the model read %q, want %q", got, tt.want)
+			}
+		})
+	}
+	for name, want := range map[string]string{"breaks": "tool breaks: no disk", "empty": "neither a result nor an error"} {
+		t.Run("operator's error ends the turn: "+name, func(t *testing.T) {
+			a, _ := afterCall(t, call(name, nil))
+			if a.Problem == nil || a.Problem.Code != session.InternalError || !strings.Contains(a.Problem.Message, want) {
+				t.Errorf("problem %+v", a.Problem)
+			}
+		})
+	}
+}
+
+func afterCall(t *testing.T, c *genai.Part) (*agent.Answer, *genai.FunctionResponse) {
+	var response *genai.FunctionResponse
+	r := newBench().runner(answers{reply(c), func(req *model.Request) (*model.Reply, error) {
+		response = req.Contents[len(req.Contents)-1].Parts[0].FunctionResponse
+		return says("went on")(req)
+	}},
+		newTool("fails", func(context.Context, *agent.Call) (*agent.Result, error) { return agent.Failure("no such issue"), nil }),
+		newTool("panics", func(context.Context, *agent.Call) (*agent.Result, error) { panic("boom") }),
+		newTool("breaks", func(context.Context, *agent.Call) (*agent.Result, error) { return nil, errors.New("no disk") }),
+		newTool("empty", func(context.Context, *agent.Call) (*agent.Result, error) { return nil, nil }),
+	)
+	_, a := take(t, t.Context(), r, request("go"))
+	return a, response
+}
+
+func TestLimits(t *testing.T) {
+	loop := answers{reply(call("echo", nil))}
+	for _, tt := range []struct {
+		name string
+		set  func(*config.Limits)
+		want string
+	}{
+		{"model calls", func(l *config.Limits) { l.MaxModelCalls = 3 }, "limits.max_model_calls (3)"},
+		{"tokens", func(l *config.Limits) { l.MaxTotalTokens = 25 }, "used 30 tokens, limits.max_total_tokens is 25"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench()
+			tt.set(&b.cfg.Limits)
+			_, a := take(t, t.Context(), b.runner(loop, newTool("echo", echo)), request("go"))
+			if a.Problem == nil || a.Problem.Code != session.LimitReached || !strings.Contains(a.Problem.Message, tt.want) {
+				t.Errorf("problem %+v, want %q", a.Problem, tt.want)
+			}
+		})
+	}
+	t.Run("time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench()
+			start := time.Now()
+			wait := newTool("wait", func(ctx context.Context, _ *agent.Call) (*agent.Result, error) { <-ctx.Done(); return nil, ctx.Err() })
+			_, a := take(t, t.Context(), b.runner(answers{reply(call("wait", nil))}, wait), request("go"))
+			if a.Problem == nil || a.Problem.Message != "the turn reached limits.timeout (1m0s) while running wait" {
+				t.Errorf("problem %+v", a.Problem)
+			}
+			if took := time.Since(start); took != time.Minute {
+				t.Errorf("took %v", took)
+			}
+		})
+	})
+	t.Run("thoughts", func(t *testing.T) {
+		b := newBench()
+		b.cfg.Limits.MaxModelCalls = 50
+		events, a := take(t, t.Context(), b.runner(answers{reply(&genai.Part{Text: "hm", Thought: true})}), request("go"))
+		if a.Problem == nil || a.Problem.Code != string(model.Empty) || len(events) != 12 {
+			t.Errorf("problem %+v after %d events", a.Problem, len(events))
+		}
+	})
+}
+
+func TestCancelLeavesAConsistentHistory(t *testing.T) {
+	b := newBench()
+	ctx, cancel := context.WithCancel(t.Context())
+	wait := newTool("wait", func(ctx context.Context, c *agent.Call) (*agent.Result, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	var seen []*genai.Content
+	r := b.runner(answers{func(req *model.Request) (*model.Reply, error) {
+		if seen = req.Contents; len(seen) > 1 {
+			return says("again")(req)
+		}
+		return reply(call("echo", nil), call("wait", nil))(req)
+	}}, newTool("echo", echo), wait)
+	events, a := take(t, ctx, r, request("one"))
+	if a.Problem == nil || a.Problem.Code != session.Cancelled || a.Problem.Message != "the turn was stopped while running echo, wait" {
+		t.Errorf("problem %+v", a.Problem)
+	}
+	if last := events[len(events)-1]; last.Kind != session.TurnEnded {
+		t.Errorf("the last event is %v", last.Kind)
+	}
+	if _, a = take(t, t.Context(), r, request("two")); text(a) != "again" {
+		t.Errorf("second turn: %+v", a)
+	}
+	if len(seen) != 4 || len(seen[2].Parts) != 2 || seen[2].Parts[0].FunctionResponse.Response["output"] == nil {
+		t.Errorf("the second turn saw %v", seen)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	b := newBench()
+	r := b.runner(answers{reply(call("echo", nil)), says("done")}, newTool("echo", echo))
+	for e := range r.Run(t.Context(), request("go")) {
+		if e.Kind == session.ToolStarted {
+			break
+		}
+	}
+	_, a := take(t, t.Context(), r, request("more"))
+	if a.Problem != nil {
+		t.Errorf("the conversation is torn: %+v", a.Problem)
+	}
+}
+
+func TestTurnsOfAConversationQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		running := 0
+		slow := newTool("slow", func(ctx context.Context, c *agent.Call) (*agent.Result, error) {
+			if running++; running > 1 {
+				t.Error("two turns of one conversation at the same time")
+			}
+			time.Sleep(time.Second)
+			running--
+			return echo(ctx, c)
+		})
+		r := b.runner(answers{reply(call("slow", nil)), says("done")}, slow)
+		start := time.Now()
+		done := make(chan string)
+		for i := range 5 {
+			go func() {
+				_, a := take(t, t.Context(), r, request(fmt.Sprint(i)))
+				done <- text(a)
+			}()
+		}
+		for range 5 {
+			if got := <-done; got != "done" {
+				t.Errorf("answer %q", got)
+			}
+		}
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestWaitingInLineHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		lease, err := b.store.Open(t.Context(), key, session.Create)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lease.Release()
+		_, err = agent.Collect(b.runner(answers{says("x")}).Run(t.Context(), request("go")), nil)
+		if err == nil || !strings.Contains(err.Error(), "has not ended within 1m0s") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestProgressComesBeforeTheEndOfTheCall(t *testing.T) {
+	b := newBench()
+	talk := newTool("talk", func(ctx context.Context, c *agent.Call) (*agent.Result, error) {
+		for i := range 50 {
+			c.Progress(fmt.Sprint(i))
+		}
+		return echo(ctx, c)
+	})
+	r := b.runner(answers{reply(call("talk", nil)), says("done")}, talk)
+	n, finished := 0, false
+	for e, err := range r.Run(t.Context(), request("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.Kind {
+		case session.Notice:
+			if e.Text != fmt.Sprint(n) || finished {
+				t.Errorf("notice %q, want %d", e.Text, n)
+			}
+			n++
+		case session.ToolFinished:
+			finished = true
+		}
+	}
+	if n != 50 {
+		t.Errorf("%d notices", n)
+	}
+}
+
+func TestOutputKeyAndState(t *testing.T) {
+	b := newBench()
+	b.cfg.State = map[string]any{"lang": "Dutch", "n": 3}
+	b.cfg.OutputKey = "last"
+	b.cfg.Instruction = `Speak {lang} {{n}} {last?} {user:name?} {"a": 1} ${lang} {temp:x?}`
+	var systems []string
+	set := newTool("set", func(context.Context, *agent.Call) (*agent.Result, error) {
+		return &agent.Result{Output: "ok", StateDelta: map[string]any{"lang": "French", "user:name": "Ann", "temp:x": map[string]any{"k": 1}}}, nil
+	})
+	r := b.runner(answers{func(req *model.Request) (*model.Reply, error) {
+		systems = append(systems, req.System)
+		if len(systems) == 1 {
+			return reply(call("set", nil))(req)
+		}
+		return says("bonjour")(req)
+	}}, set)
+	take(t, t.Context(), r, request("one"))
+	take(t, t.Context(), r, request("two"))
+	want := []string{
+		`Speak Dutch 3   {"a": 1} ${lang} `,
+		`Speak French 3  Ann {"a": 1} ${lang} {"k":1}`,
+		`Speak French 3 bonjour Ann {"a": 1} ${lang} `,
+	}
+	if d := cmp.Diff(want, systems); d != "" {
+		t.Error(d)
+	}
+	b.cfg.Instruction = "Use {colour}."
+	_, a := take(t, t.Context(), b.runner(answers{says("x")}), request("three"))
+	if a.Problem == nil || !strings.Contains(a.Problem.Message, `tester.yaml names {colour}`) {
+		t.Errorf("problem %+v", a.Problem)
+	}
+}
+
+func TestCutReply(t *testing.T) {
+	b := newBench()
+	cut := func(req *model.Request) (*model.Reply, error) {
+		re, _ := reply(&genai.Part{Text: "Once upon"}, call("echo", nil))(req)
+		re.Problem = &model.Error{Code: model.MaxTokens, Message: "cut at the limit"}
+		return re, nil
+	}
+	echoed := newTool("echo", echo)
+	events, a := take(t, t.Context(), b.runner(answers{cut}, echoed), request("go"))
+	if text(a) != "Once upon" || a.Problem == nil || a.Problem.Code != string(model.MaxTokens) {
+		t.Errorf("answer %+v", a)
+	}
+	if len(echoed.runs) != 0 || len(events) != 3 {
+		t.Errorf("a call of a cut reply ran: %v", kinds(events))
+	}
+}

@@ -1,0 +1,379 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+)
+
+// Bounds that no agent file can change.
+const (
+	maxThoughts     = 10  // replies in a row that hold nothing but thoughts
+	maxCallsPerStep = 128 // tool calls of one model reply
+	storeTimeout    = 5 * time.Second
+)
+
+// turn is a turn while it runs. All of it belongs to the goroutine that
+// iterates over the run.
+type turn struct {
+	*Runner
+	in      Turn
+	lease   session.Lease
+	yield   func(*session.Event, error) bool
+	stop    context.CancelCauseFunc
+	unheard bool // the consumer broke off
+
+	h     *history
+	tools []Tool // of this step; nil before the toolset was asked
+	doing string // what a turn that is cut was at
+}
+
+// take does what the events call for until the turn is over or parked. The
+// error is one that could not be recorded.
+func (t *turn) take(ctx context.Context) error {
+	if err := t.load(ctx); err != nil {
+		return err
+	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	for {
+		var err error
+		state := &t.h.turn
+		switch {
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case state.parked():
+			return nil
+		case state.final:
+			return t.end(ctx, state.reply.Problem)
+		case state.working():
+			err = t.callTools(ctx)
+		default:
+			err = t.askModel(ctx)
+		}
+		if err != nil {
+			return t.end(ctx, t.problem(ctx, err))
+		}
+	}
+}
+
+// load brings the history up to date. It is kept beside the conversation, so
+// that a turn costs the same at any length of it.
+func (t *turn) load(ctx context.Context) error {
+	memo := t.lease.Memo()
+	h, ok := (*memo).(*history)
+	if !ok || h.version > t.lease.Version() {
+		h = &history{}
+	}
+	for e, err := range t.lease.Load(ctx, h.version) {
+		if err != nil {
+			return err
+		}
+		h.apply(e)
+	}
+	t.h, *memo = h, h
+	return nil
+}
+
+// begin records what starts or continues the turn.
+func (t *turn) begin(ctx context.Context) error {
+	state := &t.h.turn
+	if t.in.Input == nil {
+		return t.resume(ctx)
+	}
+	if state.open {
+		p := &session.Problem{Code: session.Interrupted, Message: "the turn was interrupted"}
+		if state.parked() {
+			p.Message = "a new request came instead of an answer"
+		}
+		if err := t.end(ctx, p); err != nil {
+			return err
+		}
+	}
+	e := t.event(session.UserMessage)
+	e.Invocation, e.Step, e.Author, e.Content = "e-"+t.NewID(), 0, "user", t.in.Input
+	if t.h.version == 0 {
+		e.StateDelta = t.cfg.State
+	}
+	return t.record(ctx, e)
+}
+
+// resume goes on with the open turn.
+func (t *turn) resume(ctx context.Context) error {
+	state := &t.h.turn
+	var events []*session.Event
+	for i := range t.in.Answers {
+		for _, q := range state.pending() {
+			if q.CallID == t.in.Answers[i].CallID {
+				e := t.event(session.Answered)
+				e.Author, e.Answer = "user", &t.in.Answers[i]
+				events = append(events, e)
+			}
+		}
+	}
+	if !state.open || len(events) == 0 && state.parked() {
+		return ErrNothingOpen
+	}
+	if state.final { // recorded, but perhaps never delivered
+		t.send(state.reply)
+	}
+	return t.record(ctx, events...)
+}
+
+// askModel makes one model call and records the reply.
+func (t *turn) askModel(ctx context.Context) error {
+	t.doing = "waiting for the model"
+	if err := t.withinLimits(); err != nil {
+		return err
+	}
+	req, err := t.request(ctx)
+	if err != nil {
+		return err
+	}
+	reply, err := t.generate(ctx, req)
+	if err != nil {
+		return err
+	}
+	if reply.Suspend != nil {
+		e := t.event(session.Suspended)
+		e.Suspension = reply.Suspend
+		return t.record(ctx, e)
+	}
+	calls := t.nameCalls(reply)
+	e := t.event(session.ModelReply)
+	e.Step++
+	e.Content, e.FinishReason, e.Usage, e.Opaque = reply.Content, reply.FinishReason, reply.Usage, reply.Opaque
+	if text := answerText(e.Content); t.cfg.OutputKey != "" && calls == 0 && reply.Problem == nil && text != "" {
+		e.StateDelta = map[string]any{t.cfg.OutputKey: text}
+	}
+	if p := reply.Problem; p != nil {
+		e.Problem = &session.Problem{Code: string(p.Code), Message: p.Error()}
+	}
+	return t.record(ctx, e)
+}
+
+// withinLimits says which limit of the agent file forbids another model call.
+func (t *turn) withinLimits() error {
+	state, limits := &t.h.turn, &t.cfg.Limits
+	switch {
+	case state.step >= limits.MaxModelCalls:
+		return &limitError{fmt.Sprintf("the turn reached limits.max_model_calls (%d) without an answer", limits.MaxModelCalls)}
+	case state.tokens >= limits.MaxTotalTokens:
+		return &limitError{fmt.Sprintf("the turn used %d tokens, limits.max_total_tokens is %d", state.tokens, limits.MaxTotalTokens)}
+	case state.thoughts >= maxThoughts:
+		return &model.Error{Code: model.Empty, Message: fmt.Sprintf("the model replied %d times in a row with nothing but thoughts", state.thoughts)}
+	}
+	return nil
+}
+
+// request builds what the model is asked.
+func (t *turn) request(ctx context.Context) (*model.Request, error) {
+	system, err := t.system(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.listTools(ctx); err != nil {
+		return nil, err
+	}
+	decls := make([]*genai.FunctionDeclaration, len(t.tools))
+	block := make([]genai.FunctionDeclaration, len(t.tools))
+	for i, tool := range t.tools {
+		s := tool.Spec()
+		block[i] = genai.FunctionDeclaration{Name: s.Name, Description: s.Description, ParametersJsonSchema: s.Parameters}
+		decls[i] = &block[i]
+	}
+	return &model.Request{
+		System:   system,
+		Contents: t.h.visible(t.cfg.IncludeContents == "none"),
+		Tools:    decls,
+		Notice:   t.notice,
+		Answer:   t.h.turn.answer,
+	}, nil
+}
+
+// system renders the instruction with the state as it is now.
+func (t *turn) system(ctx context.Context) (string, error) {
+	var err error
+	text, missing := t.instruction.render(func(key string) (any, bool) {
+		if !shared(key) {
+			v, ok := t.h.state[key]
+			return v, ok
+		}
+		var all map[string]any
+		if all, err = t.lease.Shared(ctx); err != nil {
+			return nil, false
+		}
+		v, ok := all[key]
+		return v, ok
+	}, t.cfg.File)
+	if err != nil {
+		return "", err
+	}
+	return text, missing
+}
+
+// listTools asks the toolset, once a step.
+func (t *turn) listTools(ctx context.Context) error {
+	tools, err := t.Tools.Tools(ctx, &Query{Agent: t.cfg.Name, Caller: t.in.Caller})
+	if err != nil {
+		return fmt.Errorf("list the agent's tools: %w", err)
+	}
+	t.tools = tools
+	return nil
+}
+
+// generate runs one model call and passes on what comes before its end.
+func (t *turn) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
+	for reply, err := range t.Model.Generate(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		if !reply.Partial {
+			if reply.Suspend == nil && reply.Problem == nil && (reply.Content == nil || len(reply.Content.Parts) == 0) {
+				break
+			}
+			return reply, nil
+		}
+		e := t.event(session.Partial)
+		e.Step++
+		e.Content = reply.Content
+		if t.send(e); t.unheard {
+			return nil, errNotHeard
+		}
+	}
+	return nil, &model.Error{Code: model.Empty, Message: "the model gave no reply"}
+}
+
+// nameCalls gives every call of a fresh reply an id of its own and counts
+// them. A reply that did not come to its own end loses its calls.
+func (t *turn) nameCalls(reply *model.Reply) int {
+	if reply.Content == nil {
+		return 0
+	}
+	if reply.Problem != nil {
+		kept := reply.Content.Parts[:0:0]
+		for _, p := range reply.Content.Parts {
+			if p.FunctionCall == nil {
+				kept = append(kept, p)
+			}
+		}
+		reply.Content = &genai.Content{Role: reply.Content.Role, Parts: kept}
+		return 0
+	}
+	n := 0
+	for i, p := range reply.Content.Parts {
+		if p.FunctionCall == nil {
+			continue
+		}
+		n++
+		for _, earlier := range reply.Content.Parts[:i] {
+			if earlier.FunctionCall != nil && earlier.FunctionCall.ID == p.FunctionCall.ID {
+				p.FunctionCall.ID = ""
+			}
+		}
+		if p.FunctionCall.ID == "" {
+			p.FunctionCall.ID = "adk-" + t.NewID()
+		}
+	}
+	return n
+}
+
+// event starts an event of this turn.
+func (t *turn) event(k session.Kind) *session.Event {
+	return &session.Event{
+		Kind: k, Time: t.Now(), Invocation: t.h.turn.invocation, Step: t.h.turn.step,
+		Author: t.cfg.Name, Definition: t.cfg.Definition,
+	}
+}
+
+// record stores events, takes them into the history and passes them on.
+func (t *turn) record(ctx context.Context, events ...*session.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil { // what has happened is recorded all the same
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		defer cancel()
+	}
+	if err := t.lease.Append(ctx, t.h.version, events...); err != nil {
+		return err
+	}
+	for _, e := range events {
+		t.h.apply(e)
+		t.send(e)
+	}
+	return nil
+}
+
+// send passes an event to the consumer. When the consumer has gone, the turn's
+// context ends and the rest of the turn closes it.
+func (t *turn) send(e *session.Event) {
+	if !t.unheard && !t.yield(e, nil) {
+		t.unheard = true
+		t.stop(errNotHeard)
+	}
+}
+
+func (t *turn) notice(text string) {
+	e := t.event(session.Notice)
+	e.Text = text
+	t.send(e)
+}
+
+// end closes the turn. Calls that are still open get responses that say so, for
+// services refuse a history in which a call has none.
+func (t *turn) end(ctx context.Context, p *session.Problem) error {
+	var events []*session.Event
+	for i := range t.h.turn.calls {
+		c := &t.h.turn.calls[i]
+		if c.response != nil {
+			continue
+		}
+		text := "not run: the turn ended before"
+		if c.started {
+			text = "the turn ended while this ran; whether it took effect is unknown"
+		}
+		events = append(events, t.finished(c.call, Failure(text)))
+	}
+	e := t.event(session.TurnEnded)
+	e.Problem = p
+	return t.record(ctx, append(events, e)...)
+}
+
+// limitError is a limit of the agent file that the turn ran into.
+type limitError struct{ message string }
+
+func (e *limitError) Error() string { return e.message }
+
+// problem says why the turn ends, for the one who asked.
+func (t *turn) problem(ctx context.Context, err error) *session.Problem {
+	var (
+		byModel *model.Error
+		limit   *limitError
+		missing *missingState
+	)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTurnTimeout):
+		return &session.Problem{Code: session.TurnTimeout, Message: fmt.Sprintf("the turn reached limits.timeout (%v) while %s", t.cfg.Limits.Timeout, t.doing)}
+	case cause != nil:
+		return &session.Problem{Code: session.Cancelled, Message: "the turn was stopped while " + t.doing}
+	case errors.As(err, &byModel):
+		return &session.Problem{Code: string(byModel.Code), Message: byModel.Error()}
+	case errors.As(err, &limit):
+		return &session.Problem{Code: session.LimitReached, Message: err.Error()}
+	case errors.As(err, &missing):
+		return &session.Problem{Code: session.MissingState, Message: err.Error()}
+	case errors.Is(err, session.ErrTooLarge):
+		return &session.Problem{Code: session.LimitReached, Message: "the conversation has reached its size limit (--max-conversation-bytes); start a new one"}
+	}
+	t.Log.Error("turn failed", "agent", t.cfg.Name, "invocation", t.h.turn.invocation, "error", err)
+	return &session.Problem{Code: session.InternalError, Message: err.Error()}
+}
