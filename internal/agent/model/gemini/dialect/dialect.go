@@ -1,0 +1,339 @@
+// Package dialect turns JSON Schema into the subset of it that Gemini takes
+// for the parameters of a function.
+//
+// Start with [Translate]. The subset (see ResponseJsonSchema in the API's
+// GenerationConfig): type, format, title, description, enum of strings and
+// numbers, items, prefixItems, minItems, maxItems, minimum, maximum, anyOf,
+// properties, additionalProperties, required. References are written out here,
+// although the service knows them, since it takes neither anything beside them
+// nor cycles.
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of a translated schema.
+const (
+	maxSchemaNodes = 5000 // schemas, and values of constraints that are told in words
+	maxSchemaDepth = 50
+	maxNote        = 1000 // bytes of further constraints at one place
+)
+
+// noteKey holds, until the end of a translation, the constraints that go into
+// the description. No JSON Schema keyword contains a blank.
+const noteKey = "further constraints"
+
+type schema = map[string]any
+
+// translator turns one schema into the service's subset.
+type translator struct {
+	root   any
+	nodes  int
+	within map[string]bool // references that are being written out
+}
+
+// Translate gives the schema of a tool's parameters as the service takes it,
+// or says why that cannot be. It never forbids what the tool allows: what the
+// subset cannot express it tells the model in a description, as JSON. Whoever
+// runs the tool checks the arguments against the tool's own schema.
+func Translate(raw []byte) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var root any
+	if err := d.Decode(&root); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	t := &translator{root: root, within: map[string]bool{"#": true}}
+	out, err := t.schema(root, 0)
+	if err != nil {
+		return nil, err
+	}
+	if out["type"] == nil {
+		out["type"] = "object"
+	}
+	if !slices.Contains(typesOf(out), "object") {
+		return nil, fmt.Errorf("type must be object, not %v", out["type"])
+	}
+	out["type"] = "object"
+	flatten(out)
+	return json.Marshal(finish(out))
+}
+
+// flatten brings the properties of alternatives to the top, where the service
+// wants them.
+func flatten(out schema) {
+	alternatives, ok := out["anyOf"].([]any)
+	if !ok {
+		return
+	}
+	delete(out, "anyOf")
+	delete(out, "additionalProperties")
+	note(out, "anyOf", finish(alternatives))
+	properties, ok := out["properties"].(schema)
+	if !ok {
+		properties = schema{}
+		out["properties"] = properties
+	}
+	for _, a := range alternatives {
+		theirs, _ := a.(schema)["properties"].(schema)
+		for name, p := range theirs {
+			if _, known := properties[name]; !known {
+				properties[name] = p
+			}
+		}
+	}
+}
+
+// errNever is a schema that nothing matches.
+var errNever = errors.New("nothing can match it")
+
+// schema translates a schema or a boolean.
+func (t *translator) schema(v any, depth int) (schema, error) {
+	t.nodes++
+	switch {
+	case t.nodes > maxSchemaNodes:
+		return nil, fmt.Errorf("larger than %d parts with its references written out", maxSchemaNodes)
+	case depth > maxSchemaDepth:
+		return nil, fmt.Errorf("nested deeper than %d", maxSchemaDepth)
+	}
+	switch v := v.(type) {
+	case bool:
+		if !v {
+			return nil, errNever
+		}
+		return schema{}, nil
+	case schema:
+		return t.object(v, depth)
+	}
+	return nil, fmt.Errorf("%s is not a schema", kindOf(v))
+}
+
+// object translates a schema that is an object: keyword by keyword, then what
+// refers to other schemas.
+func (t *translator) object(in schema, depth int) (schema, error) {
+	out := schema{}
+	for _, key := range slices.Sorted(maps.Keys(in)) {
+		if err := t.keyword(out, in, key, depth); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	if in["nullable"] == true && out["type"] != nil { // OpenAPI 3.0
+		out["type"] = append(typesOf(out), "null")
+	}
+	if ref, ok := in["$ref"]; ok {
+		target, err := t.reference(ref, depth)
+		if err != nil {
+			return nil, fmt.Errorf("$ref: %w", err)
+		}
+		if err := join(out, target); err != nil {
+			return nil, fmt.Errorf("$ref: %w", err)
+		}
+	}
+	if all, ok := in["allOf"]; ok {
+		parts, err := t.list(all, depth)
+		if err != nil {
+			return nil, fmt.Errorf("allOf: %w", err)
+		}
+		for _, part := range parts {
+			if err := join(out, part); err != nil {
+				return nil, fmt.Errorf("allOf: %w", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// keyword translates one keyword of a schema.
+func (t *translator) keyword(out, in schema, key string, depth int) error {
+	value := in[key]
+	switch key {
+	case "title", "description", "format":
+		if _, ok := value.(string); !ok {
+			return fmt.Errorf("%s where text belongs", kindOf(value))
+		}
+		out[key] = value
+	case "minimum", "maximum", "minItems", "maxItems":
+		if _, ok := value.(json.Number); !ok {
+			return fmt.Errorf("%s where a number belongs", kindOf(value))
+		}
+		bound(out, key, value)
+	case "exclusiveMinimum", "exclusiveMaximum":
+		if _, ok := value.(json.Number); ok { // a boolean in draft 4
+			bound(out, strings.ToLower(strings.TrimPrefix(key, "exclusive")), value)
+		}
+		note(out, key, value)
+	case "type":
+		return setType(out, value)
+	case "enum", "const":
+		return setEnum(out, in, key)
+	case "required":
+		names, ok := value.([]any)
+		if !ok {
+			return fmt.Errorf("%s where a list belongs", kindOf(value))
+		}
+		out[key] = names
+	case "properties":
+		return t.properties(out, in, depth)
+	case "additionalProperties":
+		return t.additional(out, in, depth)
+	case "items", "prefixItems":
+		return t.items(out, in, key, depth)
+	case "anyOf", "oneOf":
+		return t.alternatives(out, key, value, depth)
+	case "pattern", "minLength", "maxLength", "multipleOf", "uniqueItems", "default", "examples",
+		"contains", "minContains", "maxContains", "minProperties", "maxProperties",
+		"patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies",
+		"unevaluatedProperties", "unevaluatedItems", "additionalItems", "not", "if", "then", "else",
+		"contentEncoding", "contentMediaType", "contentSchema":
+		t.nodes += weight(value)
+		note(out, key, value)
+	}
+	return nil // $ref and allOf come later; other words are annotations
+}
+
+func (t *translator) properties(out, in schema, depth int) error {
+	properties, ok := in["properties"].(schema)
+	if !ok {
+		return fmt.Errorf("%s where an object belongs", kindOf(in["properties"]))
+	}
+	translated := make(schema, len(properties))
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		p, err := t.schema(properties[name], depth+1)
+		if errors.Is(err, errNever) {
+			if required, _ := in["required"].([]any); slices.Contains(required, any(name)) {
+				return fmt.Errorf("%s: required, but %w", name, err)
+			}
+			note(out, "not", schema{"required": []any{name}})
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		translated[name] = p
+	}
+	out["properties"] = translated
+	return nil
+}
+
+func (t *translator) additional(out, in schema, depth int) error {
+	if _, ok := in["patternProperties"]; ok {
+		note(out, "additionalProperties", in["additionalProperties"])
+		return nil
+	}
+	if allowed, ok := in["additionalProperties"].(bool); ok {
+		out["additionalProperties"] = allowed
+		return nil
+	}
+	s, err := t.schema(in["additionalProperties"], depth+1)
+	if err != nil {
+		return err
+	}
+	out["additionalProperties"] = s
+	return nil
+}
+
+// items translates items and prefixItems; until draft 2019-09 a list of items
+// was what prefixItems is now.
+func (t *translator) items(out, in schema, key string, depth int) error {
+	value := in[key]
+	if list, ok := value.([]any); ok {
+		parts, err := t.list(list, depth)
+		if err != nil {
+			return err
+		}
+		all := make([]any, len(parts))
+		for i, part := range parts {
+			all[i] = part
+		}
+		out["prefixItems"] = all
+		return nil
+	}
+	if value == false {
+		prefix, _ := in["prefixItems"].([]any)
+		bound(out, "maxItems", json.Number(strconv.Itoa(len(prefix))))
+		return nil
+	}
+	s, err := t.schema(value, depth+1)
+	if err != nil {
+		return err
+	}
+	out["items"] = s
+	return nil
+}
+
+// alternatives translates anyOf, and oneOf which the service treats alike.
+func (t *translator) alternatives(out schema, key string, value any, depth int) error {
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 {
+		return fmt.Errorf("%s where a list of schemas belongs", kindOf(value))
+	}
+	if _, both := out["anyOf"]; both {
+		note(out, key, value)
+		return nil
+	}
+	var possible []any
+	for i, v := range list {
+		s, err := t.schema(v, depth+1)
+		switch {
+		case errors.Is(err, errNever):
+		case err != nil:
+			return fmt.Errorf("%d: %w", i, err)
+		default:
+			possible = append(possible, s)
+		}
+	}
+	if len(possible) == 0 {
+		return errNever
+	}
+	out["anyOf"] = possible
+	return nil
+}
+
+func (t *translator) list(value any, depth int) ([]schema, error) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s where a list of schemas belongs", kindOf(value))
+	}
+	all := make([]schema, len(list))
+	for i, v := range list {
+		var err error
+		if all[i], err = t.schema(v, depth+1); err != nil {
+			return nil, fmt.Errorf("%d: %w", i, err)
+		}
+	}
+	return all, nil
+}
+
+// reference writes out what a reference leads to. Within itself, a schema is
+// only known by its type.
+func (t *translator) reference(ref any, depth int) (schema, error) {
+	pointer, ok := ref.(string)
+	if !ok {
+		return nil, fmt.Errorf("%s where text belongs", kindOf(ref))
+	}
+	target, err := resolve(t.root, pointer)
+	if err != nil {
+		return nil, err
+	}
+	if t.within[pointer] {
+		stub := schema{}
+		if s, ok := target.(schema); ok && s["type"] != nil {
+			if err := setType(stub, s["type"]); err != nil {
+				return nil, err
+			}
+		}
+		note(stub, "$ref", pointer)
+		return stub, nil
+	}
+	t.within[pointer] = true
+	defer delete(t.within, pointer)
+	return t.schema(target, depth+1)
+}

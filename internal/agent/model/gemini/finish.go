@@ -1,0 +1,67 @@
+package gemini
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+)
+
+// verdict says what is wrong with the gathered answer, nil for nothing, and
+// whether what there is of it is worth keeping.
+func (g *gathering) verdict() (problem *model.Error, keep bool) {
+	fault := func(code model.Code, format string, args ...any) *model.Error {
+		message := fmt.Sprintf(format, args...)
+		if g.message != "" {
+			message += ": " + excerpt(g.message, maxMessage)
+		}
+		return &model.Error{Code: code, Reason: string(g.finish), Message: message}
+	}
+	switch g.finish {
+	case "":
+		return g.unfinished(), false
+	case genai.FinishReasonStop:
+		return nil, true
+	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+		if g.hasAnswer() {
+			return fault(model.MaxTokens, "the answer was cut at the limit on output tokens (%s): "+
+				"raise generate_content_config.max_output_tokens", g.finish), true
+		}
+		return fault(model.MaxTokens, "the output tokens were used up before there was an answer (%s): "+
+			"thoughts count too; raise generate_content_config.max_output_tokens, or lower thinking_config.thinking_budget there", g.finish), false
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonLanguage,
+		genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent, genai.FinishReasonSPII,
+		genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation,
+		genai.FinishReasonImageOther, genai.FinishReasonNoImage:
+		return fault(model.Blocked, "Gemini withheld the answer (%s)", g.finish), false
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
+		return fault(model.Malformed, "the model made a tool call that Gemini could not read (%s)", g.finish), false
+	}
+	// OTHER, and reasons that are newer than this program. Not to end well
+	// without knowing why would be worse than an error that holds the text.
+	return fault(model.Blocked, "Gemini ended the answer for another reason than being done (%s)", g.finish), g.finish != genai.FinishReasonOther && g.hasAnswer()
+}
+
+// unfinished says why there is no finish reason.
+func (g *gathering) unfinished() *model.Error {
+	switch {
+	case g.blocked != nil:
+		message := fmt.Sprintf("Gemini refused the request (%s)", g.blocked.BlockReason)
+		if g.blocked.BlockReasonMessage != "" {
+			message += ": " + excerpt(g.blocked.BlockReasonMessage, maxMessage)
+		}
+		return &model.Error{Code: model.Blocked, Reason: string(g.blocked.BlockReason), Message: message}
+	case g.chunks == 0:
+		return &model.Error{Code: model.Unavailable, Message: "Gemini's answer had no content at all"}
+	}
+	return &model.Error{Code: model.StreamCut, Message: "Gemini's answer ended without a finish reason"}
+}
+
+// hasAnswer reports whether there is something to show besides thoughts.
+func (g *gathering) hasAnswer() bool {
+	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool {
+		return !p.Thought && p.FunctionCall == nil && !model.IsBlank(p)
+	})
+}

@@ -1,0 +1,122 @@
+package geminitest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// post sends a body and gives the status and what came back.
+func post(t *testing.T, s *Server, method, body string) (status int, answer string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1beta/models/gemini-3-flash:"+method, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Goog-Api-Key", "key")
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func TestStrict(t *testing.T) {
+	const (
+		ask      = `{"role":"user","parts":[{"text":"hi"}]}`
+		callA    = `{"functionCall":{"name":"a","args":{"n":1}},"thoughtSignature":"c2ln"}`
+		callB    = `{"functionCall":{"name":"b","args":{}}}`
+		unsigned = `{"functionCall":{"name":"a","args":{"n":1}}}`
+		answerA  = `{"functionResponse":{"name":"a","response":{"output":"1"}}}`
+		answerB  = `{"functionResponse":{"name":"b","response":{"output":"2"}}}`
+		image    = `{"inlineData":{"mimeType":"image/png","data":"aaaa"}}`
+	)
+	said := func(parts ...string) string { return `{"role":"model","parts":[` + strings.Join(parts, ",") + `]}` }
+	user := func(parts ...string) string { return `{"role":"user","parts":[` + strings.Join(parts, ",") + `]}` }
+	contents := func(all ...string) string { return `{"contents":[` + strings.Join(all, ",") + `]}` }
+	tools := func(all ...string) string {
+		return `{"contents":[` + ask + `],"tools":[{"functionDeclarations":[` + strings.Join(all, ",") + `]}]}`
+	}
+	cases := []struct{ name, body, refusal string }{
+		{"the two calls answered", contents(ask, said(callA, callB), user(answerA, answerB)), ""},
+		{"answered in another order", contents(ask, said(callA, callB), user(answerB, answerA)), ""},
+		{"images beside responses", contents(ask, said(callA, callB), user(answerA, image, answerB)), ""},
+		{"two user turns", contents(ask, ask), ""},
+		{"no signature", contents(ask, said(unsigned, callB), user(answerA, answerB)), "missing a thought_signature"},
+		{"another order", contents(ask, said(callB, callA), user(answerB, answerA)), "not in its order"},
+		{"other arguments", contents(ask, said(strings.Replace(callA, "1", "2", 1), callB), user(answerA, answerB)), "not the ones that the model made"},
+		{"an id that was not given", contents(ask, said(strings.Replace(callA, `"name"`, `"id":"x","name"`, 1), callB), user(answerA, answerB)), "not the ones that the model made"},
+		{"a call left out", contents(ask, said(callA), user(answerA)), "not the ones that the model made"},
+		{"one response too few", contents(ask, said(callA, callB), user(answerA)), "(2 calls, 1 responses)"},
+		{"responses spread over two turns", contents(ask, said(callA, callB), user(answerA), user(answerB)), "(2 calls, 1 responses)"},
+		{"calls that are not answered", contents(ask, said(callA, callB), ask), "(2 calls, 0 responses)"},
+		{"a response to another function", contents(ask, said(callA, callB), user(answerA, answerA)), "the calls were"},
+		{"responses with text beside them", contents(ask, said(callA, callB), user(answerA, answerB, `{"text":"x"}`)), "other parts than their images"},
+		{"a response without a call", contents(ask, user(answerA)), "must come immediately after a function call turn"},
+		{"two model turns", contents(ask, said(`{"text":"a"}`), said(`{"text":"b"}`), ask), "must come immediately after a user turn"},
+		{"the model's turn last", contents(ask, said(`{"text":"a"}`)), "must end with a user turn"},
+		{"nothing", contents(), "contents is not specified"},
+		{"another role", contents(`{"role":"system","parts":[{"text":"a"}]}`), "valid role"},
+		{"a part without data", contents(user(`{"thoughtSignature":"c2ln"}`)), "must have one initialized field"},
+		{"a foreign signature", contents(ask, said(`{"text":"a","thoughtSignature":"eHh4"}`), ask), "Corrupted thought signature"},
+		{"a field that is not known", contents(user(`{"text":"a","colour":"red"}`)), `unknown field "colour"`},
+		{"an image that cannot be read", contents(user(`{"inlineData":{"mimeType":"image/gif","data":"aaaa"}}`)), "Unsupported MIME type"},
+		{"a reference in a response", contents(ask, said(callA, callB), user(answerA, `{"functionResponse":{"name":"b","response":{"output":{"$ref":"x"}}}}`)), "does not match to a display_name"},
+		{"a good declaration", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"type":["string","null"]}},"required":["x"]}}`), ""},
+		{"a name that is none", tools(`{"name":"7"}`), "Invalid function name"},
+		{"a name twice", tools(`{"name":"a"}`, `{"name":"a"}`), "Duplicate function declaration"},
+		{"parameters that are no object", tools(`{"name":"a","parametersJsonSchema":{"type":"string"}}`), "must describe an object"},
+		{"a word of JSON Schema that is not in the dialect", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"pattern":"a"}}}}`), `.properties.x: Unknown name "pattern"`},
+		{"a reference", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`), `Unknown name "$ref"`},
+		{"a requirement of nothing", tools(`{"name":"a","parametersJsonSchema":{"type":"object","required":["x"]}}`), "property is not defined"},
+		{"a boolean schema", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":true}}}`), "true is not a schema"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Start(t.Context(), Play(Stream(Chunk(callA), Final("STOP", callB)), Say("fine")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if status, text := post(t, s, "streamGenerateContent?alt=sse", contents(ask)); status != 200 || strings.Count(text, "data: ") != 2 {
+				t.Fatalf("%d %s", status, text)
+			}
+			status, text := post(t, s, "streamGenerateContent?alt=sse", c.body)
+			refusals := fmt.Sprint(s.Refusals())
+			if c.refusal == "" {
+				if status != 200 || refusals != "[]" {
+					t.Errorf("%d %s", status, text)
+				}
+			} else if status != 400 || !strings.Contains(refusals, c.refusal) || !strings.Contains(text, "INVALID_ARGUMENT") {
+				t.Errorf("%d %s, want %q", status, text, c.refusal)
+			}
+		})
+	}
+}
+
+func TestGenerateContent(t *testing.T) {
+	s, err := Start(t.Context(), Play(Stream(Chunk(Text("a")), Final("STOP", Text("b")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	status, text := post(t, s, "generateContent", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`)
+	if status != 200 || !strings.Contains(text, `"parts":[{"text":"a"},{"text":"b"}]`) || !strings.Contains(text, `"finishReason":"STOP"`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if n := len(s.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}

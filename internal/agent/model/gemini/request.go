@@ -1,0 +1,186 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+)
+
+// body is what a request holds besides its settings, as it goes on the wire.
+type body struct {
+	contents []wireContent
+	tools    json.RawMessage // nil for none
+}
+
+// wireContent is a content as it is sent.
+type wireContent struct {
+	Role  string `json:"role,omitempty"`
+	Parts []any  `json:"parts"`
+}
+
+// signaturePart is a part that holds nothing but a signature. The service
+// takes no part without data, and genai leaves out an empty text.
+type signaturePart struct {
+	*genai.Part
+	Text string `json:"text"`
+}
+
+// body builds the contents and tools of a request.
+//
+// They don't go through genai, which decodes them into maps and back: that
+// rounds numbers with many digits, copies each image several times, and a
+// value that cannot be encoded makes the request empty without an error.
+func (m *Model) body(req *model.Request) (*body, error) {
+	tools, err := m.declare(req)
+	if err != nil {
+		return nil, err
+	}
+	b := &body{contents: make([]wireContent, 0, len(req.Contents)), tools: tools}
+	for _, c := range req.Contents {
+		if c == nil {
+			continue
+		}
+		parts, err := m.wireParts(c.Parts)
+		if err != nil {
+			return nil, notEncoded(err)
+		}
+		if len(parts) > 0 {
+			b.contents = append(b.contents, wireContent{c.Role, parts})
+		}
+	}
+	return b, nil
+}
+
+// notEncoded is the error of a conversation that has no JSON form.
+func notEncoded(err error) error {
+	return &model.Error{Code: model.InvalidRequest, Message: "the conversation cannot be sent to Gemini", Err: err}
+}
+
+// callConfig is a fresh configuration for one call; genai writes to it. sent
+// becomes true when the request is built.
+func (m *Model) callConfig(system string, b *body, sent *bool) *genai.GenerateContentConfig {
+	c := m.generate
+	if system != "" {
+		c.SystemInstruction = &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: system}}}
+	}
+	c.AutomaticContinuation = new(bool) // each continuation is billed
+	options := genai.HTTPOptions{}
+	if c.HTTPOptions != nil {
+		options = *c.HTTPOptions
+	}
+	if options.Headers = options.Headers.Clone(); options.Headers == nil {
+		options.Headers = make(http.Header)
+	}
+	options.ExtrasRequestProvider = func(request map[string]any) map[string]any {
+		*sent = true
+		request["contents"] = b.contents
+		if b.tools != nil {
+			request["tools"] = b.tools
+		}
+		return request
+	}
+	c.HTTPOptions = &options
+	return &c
+}
+
+// wireParts gives parts as they are sent: as the service sent them, in order,
+// signatures byte for byte, but without the ids that are ours.
+func (m *Model) wireParts(parts []*genai.Part) ([]any, error) {
+	wire := make([]any, 0, len(parts))
+	for _, p := range parts {
+		switch {
+		case model.IsBlank(p):
+			if p != nil && len(p.ThoughtSignature) > 0 {
+				wire = append(wire, signaturePart{Part: p})
+			}
+		case p.FunctionCall != nil && strings.HasPrefix(p.FunctionCall.ID, idPrefix):
+			part, call := *p, *p.FunctionCall
+			call.ID = ""
+			part.FunctionCall = &call
+			wire = append(wire, &part)
+		case p.FunctionResponse != nil:
+			shaped, err := m.shapeResponse(p)
+			if err != nil {
+				return nil, err
+			}
+			wire = append(wire, shaped...)
+		default:
+			wire = append(wire, p)
+		}
+	}
+	return wire, nil
+}
+
+// shapeResponse gives the parts that a function response is sent as: without
+// an id that is ours, without references, and its media where this model takes
+// them.
+func (m *Model) shapeResponse(p *genai.Part) ([]any, error) {
+	part, response := *p, *p.FunctionResponse
+	part.FunctionResponse = &response
+	if strings.HasPrefix(response.ID, idPrefix) {
+		response.ID = ""
+	}
+	if hasRef(response.Response) {
+		if err := quoteRefs(&response); err != nil {
+			return nil, err
+		}
+	}
+	beside, unreadable := placeMedia(&response, takesMediaInResponses(m.name))
+	if len(unreadable) > 0 {
+		if err := mention(&response, unreadable); err != nil {
+			return nil, err
+		}
+	}
+	return append([]any{&part}, beside...), nil
+}
+
+// quoteRefs turns the values of a response that have a key "$ref" in them into
+// JSON text. The service takes such keys for references to the response's own
+// media and refuses those that it cannot follow.
+func quoteRefs(r *genai.FunctionResponse) error {
+	quoted := make(map[string]any, len(r.Response))
+	for key, value := range r.Response {
+		if hasRef(value) {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return fmt.Errorf("response of %s: %w", r.Name, err)
+			}
+			value = string(text)
+		}
+		quoted[key] = value
+	}
+	r.Response = quoted
+	return nil
+}
+
+// hasRef reports whether there may be a key "$ref" in a value.
+func hasRef(v any) bool {
+	switch v := v.(type) {
+	case nil, string, bool, json.Number, float64, int:
+		return false
+	case json.RawMessage:
+		return bytes.Contains(v, []byte(`"$ref"`))
+	case map[string]any:
+		for key, value := range v {
+			if key == "$ref" || hasRef(value) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		for _, value := range v {
+			if hasRef(value) {
+				return true
+			}
+		}
+		return false
+	}
+	text, err := json.Marshal(v) // a type of the tool's own
+	return err == nil && bytes.Contains(text, []byte(`"$ref"`))
+}
