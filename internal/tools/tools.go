@@ -1,0 +1,120 @@
+// Package tools makes the tools of an agent file: for each entry the tool of
+// its kind, and around it what every tool has.
+//
+// Start with [Build] and the table of kinds. A new kind is a section in package
+// config, a folder here, a row in the table, fixtures and an example.
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/tools/builtin"
+	"github.com/adkmcp/adkmcp/internal/tools/httpreq"
+	"github.com/adkmcp/adkmcp/internal/tools/middleware"
+	"github.com/adkmcp/adkmcp/internal/tools/shell"
+	"github.com/adkmcp/adkmcp/internal/tools/webclient"
+)
+
+// Deps are what tools need from outside; all are required. The environment that
+// they see is the agent file's own view of it.
+type Deps struct {
+	// Now is the clock; its location is the local time zone.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// parts are what the tools of one agent share.
+type parts struct {
+	Deps
+	lookup func(name string) (string, bool)
+	web    *webclient.Client
+}
+
+// kind is a row of the table.
+type kind struct {
+	name string // as in the agent file and the documentation
+	has  func(*config.Tool) bool
+	make func(*config.Tool, *parts) ([]agent.Tool, error)
+}
+
+// kinds is the closed table of what an entry can be; the first row that has it
+// makes it.
+var kinds = []kind{
+	{"shell", func(t *config.Tool) bool { return t.Shell != nil }, func(t *config.Tool, p *parts) ([]agent.Tool, error) {
+		return one(shell.New(t, shell.Deps{Lookup: p.lookup, Logger: p.Log}))
+	}},
+	{"http", func(t *config.Tool) bool { return t.HTTP != nil }, func(t *config.Tool, p *parts) ([]agent.Tool, error) {
+		return one(httpreq.New(t, p.web))
+	}},
+	// An entry without a kind key names a built-in.
+	{"builtin", func(*config.Tool) bool { return true }, func(t *config.Tool, p *parts) ([]agent.Tool, error) {
+		return builtin.New(t, builtin.Deps{Now: p.Now})
+	}},
+}
+
+// one is the list of a kind that gives one tool.
+func one(t agent.Tool, err error) ([]agent.Tool, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []agent.Tool{t}, nil
+}
+
+// Build makes the tools of a, in the file's order. Nothing is started and
+// nobody is contacted; whoever builds calls the closer when no call runs any
+// more. The error joins everything that is wrong, each with its line in the
+// file, and then there is nothing to close.
+func Build(a *config.Agent, d Deps) (agent.Toolset, func() error, error) {
+	p := &parts{Deps: d, lookup: a.LookupEnv, web: webclient.New(webclient.Options{})}
+	var set static
+	var errs []error
+	lines := map[string]int{} // where a name comes from
+	for i := range a.Tools {
+		t := &a.Tools[i]
+		made, err := build(t, p)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("line %d: tool %s: %w", t.Pos.Line, t.Name, err))
+		}
+		for _, tool := range made {
+			name := tool.Spec().Name
+			if line, taken := lines[name]; taken {
+				errs = append(errs, fmt.Errorf("line %d: the tool name %s is taken by the entry in line %d: give one of them another name", t.Pos.Line, name, line))
+				continue
+			}
+			lines[name] = t.Pos.Line
+			set = append(set, tool)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, nil, errors.Join(append(errs, p.web.Close())...)
+	}
+	return slices.Clip(set), p.web.Close, nil
+}
+
+// build makes the tools of one entry, with everything around them.
+func build(t *config.Tool, p *parts) ([]agent.Tool, error) {
+	row := slices.IndexFunc(kinds, func(k kind) bool { return k.has(t) })
+	made, err := kinds[row].make(t, p)
+	if err != nil {
+		return nil, err
+	}
+	for i, tool := range made {
+		made[i] = middleware.Wrap(tool, middleware.Options{
+			Log: p.Log, Now: p.Now, Secrets: t.Secrets, Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes,
+		})
+	}
+	return made, nil
+}
+
+// static is a toolset that never changes.
+type static []agent.Tool
+
+// Tools gives the tools, in the file's order.
+func (s static) Tools(context.Context, *agent.Query) ([]agent.Tool, error) { return s, nil }

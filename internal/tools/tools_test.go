@@ -1,0 +1,292 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/tools/builtin"
+	"github.com/adkmcp/adkmcp/internal/tools/webclient"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func deps() Deps {
+	return Deps{
+		Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// file is an agent file with some entries.
+func file(entries ...config.Tool) *config.Agent {
+	return &config.Agent{Tools: entries, LookupEnv: func(string) (string, bool) { return "", false }}
+}
+
+// entry is an entry as package config gives it, in a line of the file.
+func entry(line int, name string) config.Tool {
+	return config.Tool{
+		Pos: config.Position{Line: line}, Name: name, Description: "A tool.", Timeout: config.Duration(time.Minute), MaxResultBytes: 65536,
+		Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
+	}
+}
+
+func currentTime(line int) config.Tool { return entry(line, "current_time") }
+
+func files(line int, root string) config.Tool {
+	t := entry(line, "files")
+	t.Builtin = &config.Builtin{Root: root}
+	return t
+}
+
+func program(line int, name string) config.Tool {
+	t := entry(line, name)
+	t.Shell = &config.Shell{Dir: os.TempDir(), Command: []config.Template{config.ParseTemplate("git"), config.ParseTemplate("status")}, SuccessExitCodes: []int{0}, Concurrency: 4}
+	return t
+}
+
+func request(line int, name string) config.Tool {
+	t := entry(line, name)
+	t.HTTP = &config.HTTP{Method: "GET", URL: "https://api.example.com/issues"}
+	return t
+}
+
+func names(t *testing.T, set agent.Toolset) (names []string, tools []agent.Tool) {
+	t.Helper()
+	tools, err := set.Tools(t.Context(), &agent.Query{Agent: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools {
+		names = append(names, tool.Spec().Name)
+	}
+	return names, tools
+}
+
+func TestBuild(t *testing.T) {
+	a := file(request(3, "get_issue"), files(5, t.TempDir()), program(8, "git_status"), currentTime(9))
+	set, done, err := Build(a, deps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, tools := names(t, set)
+	want := []string{"get_issue", "files_list", "files_read", "files_search", "git_status", "current_time"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	call := func(tool agent.Tool, args string) string {
+		res, err := tool.Call(t.Context(), &agent.Call{Name: tool.Spec().Name, Args: json.RawMessage(args), Progress: func(string) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Output.(string)
+	}
+	// Every kind stands behind the middleware.
+	for _, tool := range tools {
+		if text := call(tool, `{"bogus":1}`); !strings.HasPrefix(text, "argument bogus: not an argument of "+tool.Spec().Name) {
+			t.Errorf("%s: %s", tool.Spec().Name, text)
+		}
+	}
+	if text := call(tools[len(tools)-1], `{}`); text != "2026-03-01T12:00:00Z, Sunday" {
+		t.Errorf("current_time gives %q", text)
+	}
+	if err := done(); err != nil {
+		t.Error(err)
+	}
+	// The closer has closed the client that http tools share.
+	_, err = tools[0].Call(t.Context(), &agent.Call{Args: json.RawMessage(`{}`), Progress: func(string) {}})
+	if text := call(tools[0], `{}`); err != nil || !strings.Contains(text, webclient.ErrClosed.Error()) {
+		t.Errorf("after the closer: %q, %v", text, err)
+	}
+}
+
+func TestBuildNothing(t *testing.T) {
+	set, done, err := Build(file(), deps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := names(t, set); got != nil {
+		t.Errorf("tools %v", got)
+	}
+	if err := done(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBuildTellsEverything(t *testing.T) {
+	bad := request(7, "bad")
+	bad.HTTP.Method = "FETCH"
+	dir := t.TempDir()
+	a := file(program(3, "twice"), request(5, "twice"), bad, entry(9, "local_time"), files(11, dir), files(12, dir), files(13, filepath.Join(dir, "no")))
+	set, done, err := Build(a, deps())
+	if err == nil || set != nil || done != nil {
+		t.Fatalf("got %v, %v", set, err)
+	}
+	for i, want := range []string{
+		"line 5: the tool name twice is taken by the entry in line 3: give one of them another name",
+		"line 7: tool bad: method: ",
+		`line 9: tool local_time: there is no built-in tool "local_time": the names are current_time, files`,
+		"line 12: the tool name files_list is taken by the entry in line 11: ",
+		"line 12: the tool name files_read is taken by the entry in line 11: ",
+		"line 12: the tool name files_search is taken by the entry in line 11: ",
+		"line 13: tool files: the folder of args.root cannot be used: ",
+	} {
+		if lines := strings.Split(err.Error(), "\n"); i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("want %q in\n%v", want, err)
+		}
+	}
+}
+
+// A secret of an entry is hidden in that entry's results.
+func TestBuildRedacts(t *testing.T) {
+	const secret = "sk-0123456789"
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x"), []byte("key "+secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := files(1, dir)
+	f.Secrets = []string{secret}
+	set, done, err := Build(file(f), deps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	_, tools := names(t, set)
+	res, err := tools[1].Call(t.Context(), &agent.Call{Args: json.RawMessage(`{"path":"x"}`), Progress: func(string) {}})
+	if err != nil || res.Output != "key [redacted]" {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
+// What package config lets pass can be built: validate and serve agree.
+func TestBuildsWhatLoads(t *testing.T) {
+	paths, err := filepath.Glob("../config/testdata/good/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no good fixtures: %v", err)
+	}
+	for _, path := range append(paths, "../../agents") {
+		// A fixture brings its environment along.
+		env := map[string]string{"PATH": os.Getenv("PATH")}
+		for _, m := range regexp.MustCompile(`(?m)^# env: (\w+)=(.*)$`).FindAllStringSubmatch(everything(t, path), -1) {
+			env[m[1]] = m[2]
+		}
+		agents, problems, err := load.Agents([]string{path}, load.Options{
+			LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		})
+		if err != nil || problems.HasErrors() || len(agents) == 0 {
+			t.Errorf("%s: %d agents, %v %v", path, len(agents), problems, err)
+		}
+		for _, a := range agents {
+			_, done, err := Build(a, deps())
+			if err != nil {
+				t.Errorf("%s loads but cannot be built: %v", a.File, err)
+				continue
+			}
+			if err := done(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Package config knows the names of built-ins without asking here.
+func TestNamesOfBuiltins(t *testing.T) {
+	for _, name := range builtin.Names() {
+		e := entry(1, name)
+		e.Builtin = &config.Builtin{}
+		if name == "files" {
+			e.Builtin = &config.Builtin{Root: t.TempDir(), Write: true}
+		}
+		set, done, err := Build(file(e), deps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := names(t, set)
+		if diff := cmp.Diff(e.Names(), got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if err := done(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Every section of an entry has a row of its own, and every row has fixtures
+// and an example that people can copy.
+func TestTableIsComplete(t *testing.T) {
+	rows := map[string]bool{}
+	entries := reflect.TypeFor[config.Tool]()
+	for i := range entries.NumField() {
+		field := entries.Field(i)
+		if field.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		var e config.Tool
+		reflect.ValueOf(&e).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
+		for _, k := range kinds {
+			if k.has(&e) {
+				if rows[k.name] {
+					t.Errorf("%s has no row of its own: %s takes it", field.Name, k.name)
+				}
+				rows[k.name] = true
+				break
+			}
+		}
+	}
+	if len(rows) != len(kinds) {
+		t.Errorf("the table has %d rows for %d sections of an entry", len(kinds), len(rows))
+	}
+	patterns := map[string]string{"shell": `shell:`, "http": `http:`}
+	for _, name := range builtin.Names() {
+		patterns[name] = `name: ` + name + `\b`
+	}
+	for _, k := range kinds {
+		if _, ok := patterns[k.name]; !ok && k.name != "builtin" {
+			t.Errorf("this test does not know how an entry of kind %s looks", k.name)
+		}
+	}
+	for _, place := range []string{"../config/testdata/good", "../config/testdata/bad", "../../docs"} {
+		text := everything(t, place)
+		if text == "" {
+			t.Logf("%s is not there", place)
+			continue
+		}
+		for name, pattern := range patterns {
+			if !regexp.MustCompile(`(?m)^\s*(- )?\{?` + pattern).MatchString(text) {
+				t.Errorf("%s holds no tool of kind %s", place, name)
+			}
+		}
+	}
+}
+
+// everything is the text of all files below dir, or of the file that it is.
+func everything(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		b.Write(append(data, '\n'))
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return b.String()
+}
