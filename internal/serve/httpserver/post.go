@@ -1,0 +1,193 @@
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/serve/turns"
+)
+
+// endpoint serves one MCP server at its path.
+type endpoint struct {
+	server  *Server
+	path    string
+	library *mcpserver.StreamableHTTPServer
+}
+
+func (s *Server) endpoint(e Endpoint) http.Handler {
+	p := &endpoint{server: s, path: e.Path}
+	p.library = mcpserver.NewStreamableHTTPServer(e.Server,
+		mcpserver.WithSessionIdManagerResolver(resolver{p}),
+		mcpserver.WithDisableStreaming(true),
+		mcpserver.WithStreamableHTTPLogger(s.cfg.Log))
+	return p
+}
+
+// ServeHTTP implements http.Handler.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+		e.post(w, r)
+	case http.MethodDelete:
+		e.delete(w, r)
+	default:
+		w.Header().Set("Allow", "POST, DELETE")
+		refuse(w, http.StatusMethodNotAllowed, codeInvalidRequest, "this endpoint takes POST, and DELETE for the end of a session")
+	}
+}
+
+// message is what we look at of a message.
+type message struct {
+	Method string          `json:"method"`
+	ID     json.RawMessage `json:"id"`
+	Params struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// modern reports whether a message belongs to MCP 2026-07-28 or later. The
+// library decides in the same way, and refuses those that contradict themselves.
+func (m *message) modern(r *http.Request) bool {
+	return mcp.IsModernProtocol(m.Params.Meta.Version) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+}
+
+func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, codeInvalidRequest, "the Content-Type must be application/json")
+		return
+	}
+	body, ok := e.server.readBody(w, r)
+	if !ok {
+		return
+	}
+	if err := checkStrict(body); err != nil {
+		refuse(w, http.StatusBadRequest, codeParse, err.Error())
+		return
+	}
+	var m message
+	if err := json.Unmarshal(body, &m); err != nil {
+		refuse(w, http.StatusBadRequest, codeInvalidRequest, "the message is no JSON-RPC message; batches are not supported")
+		return
+	}
+	// Without a session nobody can say whose request such a notification
+	// means, and the library would cancel anybody's with the same number. On
+	// 2026-07-28 the client closes the response stream instead.
+	modern := m.modern(r)
+	if modern && m.Method == "notifications/cancelled" {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	peer := &turns.Peer{Caller: agent.Caller{Principal: principalOf(r.Context()), Header: passedOn(r.Header)}}
+	ctx, lost := context.WithCancel(turns.WithPeer(r.Context(), peer))
+	defer lost()
+	if !modern {
+		leave, ok := e.admit(w, r, &m)
+		if !ok {
+			return
+		}
+		defer leave(context.WithoutCancel(ctx))
+		if m.Method != string(mcp.MethodInitialize) {
+			peer.Connection = r.Header.Get(mcpserver.HeaderKeySessionID)
+		}
+		// Up to 2025-11-25 a lost connection does not cancel a call.
+		peer.Gone = ctx.Done()
+		ctx = context.WithoutCancel(ctx)
+	}
+	s := newSink(w, r, lost)
+	if s.stream {
+		peer.Notify, peer.KeepAlive = s.notify, s.keepAlive
+	}
+	e.library.Handle(s, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: ctx})
+}
+
+// admit lets a message of MCP up to 2025-11-25 into its session, or makes sure
+// that there is room for one. leave is to be called when it has been served.
+func (e *endpoint) admit(w http.ResponseWriter, r *http.Request, m *message) (leave func(context.Context), ok bool) {
+	principal := principalOf(r.Context())
+	if m.Method == string(mcp.MethodInitialize) {
+		old, err := e.server.sessions.room(principal)
+		if err != nil {
+			w.Header().Set("Retry-After", retryAfter)
+			refuse(w, http.StatusServiceUnavailable, codeInternal, err.Error()+": try again later")
+			return nil, false
+		}
+		if old != nil {
+			e.server.evict(r.Context(), old)
+		}
+		return func(context.Context) {}, true
+	}
+	id := r.Header.Get(mcpserver.HeaderKeySessionID)
+	if id == "" {
+		refuse(w, http.StatusBadRequest, codeInvalidRequest, "the Mcp-Session-Id header is missing: initialize first, or speak MCP 2026-07-28")
+		return nil, false
+	}
+	leave, err := e.server.sessions.enter(id, principal, e)
+	if err != nil {
+		refuse(w, http.StatusNotFound, codeInvalidRequest, "no such session: initialize again")
+		return nil, false
+	}
+	return leave, true
+}
+
+// delete ends a session for its owner.
+func (e *endpoint) delete(w http.ResponseWriter, r *http.Request) {
+	if !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
+		leave, ok := e.admit(w, r, &message{})
+		if !ok {
+			return
+		}
+		defer leave(context.WithoutCancel(r.Context()))
+	}
+	e.library.Handle(newSink(w, r, func() {}), &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: r.Context()})
+}
+
+// readBody reads the body within its bounds on size and time, which has begun
+// with the request. The bound on time stays if there is more that nobody wants.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	const tooLarge = "the message is larger than 4 MiB"
+	if r.ContentLength > maxBodyBytes {
+		w.Header().Set("Connection", "close")
+		refuse(w, http.StatusRequestEntityTooLarge, codeInvalidRequest, tooLarge)
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	var limit *http.MaxBytesError
+	switch {
+	case err == nil:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return body, true
+	case errors.As(err, &limit):
+		refuse(w, http.StatusRequestEntityTooLarge, codeInvalidRequest, tooLarge)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		refuse(w, http.StatusBadRequest, codeParse, "the message broke off")
+	default:
+		w.Header().Set("Connection", "close")
+		refuse(w, http.StatusRequestTimeout, codeInvalidRequest, "the message did not come in time")
+	}
+	return nil, false
+}
+
+// passedOn is what of the header an agent may see: not the secrets with which
+// the caller opened this server.
+func passedOn(h http.Header) http.Header {
+	h = h.Clone()
+	for name := range h {
+		switch strings.ToLower(name) {
+		case "authorization", "proxy-authorization", "cookie", "mcp-session-id":
+			delete(h, name)
+		}
+	}
+	return h
+}

@@ -1,0 +1,338 @@
+// Package turns owns the running turns of a server, and says who is at the
+// other end of an MCP call.
+//
+// Start with [Registry]: a call attaches to a turn, waits, and leaves; the turn
+// itself belongs to the registry and goes on without it. [Peer] is what a
+// transport tells the handler of a call.
+package turns
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+)
+
+// Bounds of a registry.
+const (
+	// MaxTurns is how many turns may run at once, those that wait in line for
+	// their conversation included.
+	MaxTurns = 1000
+	// MaxAttached is how many calls may wait for the same turn.
+	MaxAttached = 100
+	// MaxKept and KeepFor bound the answers that wait for a caller who had
+	// gone: the oldest goes first.
+	MaxKept = 100
+	KeepFor = 10 * time.Minute
+
+	// afterTimeout bounds what is done when a conversation has no turn left.
+	afterTimeout = 5 * time.Second
+)
+
+// Errors of turns.
+var (
+	// ErrStopping: the server takes no more turns. It is also the cause for
+	// which a turn is cancelled when the server's patience has ended.
+	ErrStopping = errors.New("the server is stopping")
+	// ErrBusy: a bound on turns or on calls that wait for one is reached.
+	ErrBusy = errors.New("too many turns are running")
+	// ErrCancelled is the cause for which a turn ends that its caller stopped.
+	ErrCancelled = errors.New("the caller cancelled the turn")
+	// ErrPanic: the turn ran into a fault of the program.
+	ErrPanic = errors.New("internal error")
+)
+
+// Runner takes turns of one agent; *agent.Runner is one.
+type Runner interface {
+	Run(ctx context.Context, t agent.Turn) iter.Seq2[*session.Event, error]
+}
+
+// Request asks for a turn.
+type Request struct {
+	Runner Runner
+	Turn   agent.Turn
+	// Arguments are what the caller asked for: the same arguments in the same
+	// conversation are taken for the same request, sent again. Empty means that
+	// nobody can ask for this turn again, as when its conversation is new.
+	Arguments string
+	// Observe sees the events as they happen, from now on. It must return at
+	// once and not call the registry.
+	Observe func(*session.Event)
+}
+
+// Outcome is how a turn ended. Err is set if it did not start or could not be
+// recorded; Answer is never nil.
+type Outcome struct {
+	Answer *agent.Answer
+	Err    error
+}
+
+// Registry owns turns. It is safe for concurrent use.
+type Registry struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu       sync.Mutex
+	open     map[ident]*turn // that can be attached to: running, or ended and kept
+	kept     []*turn         // ended without having been delivered, oldest first
+	running  map[*turn]struct{}
+	busy     map[session.Key]*conversation
+	stopping bool
+	ended    chan struct{} // closed when stopping and nothing runs any more
+	wg       sync.WaitGroup
+}
+
+// ident says when two requests are the same.
+type ident struct {
+	key       session.Key
+	arguments [sha256.Size]byte
+}
+
+// conversation is one that has turns.
+type conversation struct {
+	turns int
+	after []func(context.Context)
+}
+
+// turn is guarded by Registry.mu, apart from outcome, which is written before
+// done is closed and only read after it, and from attached, which is written
+// under both locks and read under one of them.
+type turn struct {
+	id        ident
+	cancel    context.CancelCauseFunc
+	done      chan struct{}
+	outcome   Outcome
+	over      bool
+	delivered bool
+	expires   time.Time
+
+	watchMu  sync.Mutex
+	attached map[*Attachment]struct{}
+}
+
+// New makes a registry without turns. now is the clock.
+func New(log *slog.Logger, now func() time.Time) *Registry {
+	return &Registry{
+		log:     log,
+		now:     now,
+		open:    make(map[ident]*turn),
+		running: make(map[*turn]struct{}),
+		busy:    make(map[session.Key]*conversation),
+		ended:   make(chan struct{}),
+	}
+}
+
+// Attach attaches to the turn that q asks for: to the one that is running or
+// whose answer found nobody, if the same was asked before, else to a new one.
+// The turn takes the values of ctx, but not its end. The error is ErrStopping
+// or ErrBusy. The caller must end with one of the methods of [Attachment].
+func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
+	id := ident{q.Turn.Key, sha256.Sum256([]byte(q.Arguments))}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget()
+	if t := r.open[id]; t != nil && q.Arguments != "" && (!t.over || len(t.attached) == 0) {
+		return r.join(t, q.Observe)
+	}
+	if r.stopping {
+		return nil, ErrStopping
+	}
+	if len(r.running) >= MaxTurns {
+		return nil, ErrBusy
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	t := &turn{id: id, cancel: cancel, done: make(chan struct{}), attached: make(map[*Attachment]struct{}, 1)}
+	if q.Arguments != "" {
+		r.open[id] = t
+	}
+	r.running[t] = struct{}{}
+	r.enter(id.key)
+	a, err := r.join(t, q.Observe)
+	r.wg.Go(func() {
+		defer cancel(nil)
+		r.end(ctx, t, r.run(ctx, t, q))
+	})
+	return a, err
+}
+
+func (r *Registry) join(t *turn, observe func(*session.Event)) (*Attachment, error) {
+	t.watchMu.Lock()
+	defer t.watchMu.Unlock()
+	if len(t.attached) >= MaxAttached {
+		return nil, ErrBusy
+	}
+	if t.over {
+		r.kept = slices.DeleteFunc(r.kept, func(k *turn) bool { return k == t })
+	}
+	a := &Attachment{registry: r, turn: t, observe: observe}
+	t.attached[a] = struct{}{}
+	return a, nil
+}
+
+// run takes the turn and shows its events to those who are attached.
+func (r *Registry) run(ctx context.Context, t *turn, q Request) (out Outcome) {
+	log := r.log.With("agent", q.Turn.Key.Agent)
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("a turn panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out = Outcome{Answer: &agent.Answer{}, Err: ErrPanic}
+		}
+	}()
+	out.Answer, out.Err = agent.Collect(q.Runner.Run(ctx, q.Turn), func(e *session.Event) {
+		logEvent(ctx, log, e)
+		t.watchMu.Lock()
+		defer t.watchMu.Unlock()
+		for a := range t.attached {
+			a.observe(e)
+		}
+	})
+	return out
+}
+
+// end records how the turn ended, and does what waited for its conversation
+// to be idle.
+func (r *Registry) end(ctx context.Context, t *turn, out Outcome) {
+	r.mu.Lock()
+	t.outcome, t.over = out, true
+	close(t.done)
+	if r.open[t.id] == t && len(t.attached) == 0 {
+		r.keep(t)
+	}
+	after := r.leave(t.id.key)
+	r.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTimeout)
+	defer cancel()
+	for _, do := range after {
+		do(ctx)
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, t)
+	r.closeIfEnded()
+}
+
+// keep keeps the answer of a turn that nobody has got, if it is one.
+func (r *Registry) keep(t *turn) {
+	if t.outcome.Err != nil || t.outcome.Answer.Problem != nil || t.outcome.Answer.Content == nil {
+		delete(r.open, t.id)
+		return
+	}
+	t.expires = r.now().Add(KeepFor)
+	r.kept = append(r.kept, t)
+	r.forget()
+}
+
+// forget drops kept answers that have expired or are too many.
+func (r *Registry) forget() {
+	now := r.now()
+	for len(r.kept) > 0 && (len(r.kept) > MaxKept || !now.Before(r.kept[0].expires)) {
+		if t := r.kept[0]; r.open[t.id] == t {
+			delete(r.open, t.id)
+		}
+		r.kept = slices.Delete(r.kept, 0, 1)
+	}
+}
+
+func (r *Registry) enter(key session.Key) {
+	c := r.busy[key]
+	if c == nil {
+		c = &conversation{}
+		r.busy[key] = c
+	}
+	c.turns++
+}
+
+// leave gives what is to be done if no turn of the conversation is left.
+func (r *Registry) leave(key session.Key) []func(context.Context) {
+	c := r.busy[key]
+	c.turns--
+	if c.turns > 0 {
+		return nil
+	}
+	delete(r.busy, key)
+	return c.after
+}
+
+// WhenIdle calls do as soon as the conversation has no turn: now, or when its
+// last one has ended. do gets a context that lasts long enough for it.
+func (r *Registry) WhenIdle(ctx context.Context, key session.Key, do func(context.Context)) {
+	r.mu.Lock()
+	if c := r.busy[key]; c != nil {
+		c.after = append(c.after, do)
+		r.mu.Unlock()
+		return
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTimeout)
+	defer cancel()
+	do(ctx)
+}
+
+// Stop takes no more turns, lets those that run go on for grace, then cancels
+// them and waits until all have ended or ctx ends, which is an error.
+func (r *Registry) Stop(ctx context.Context, grace time.Duration) error {
+	r.mu.Lock()
+	r.stopping = true
+	r.closeIfEnded()
+	r.mu.Unlock()
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-r.ended:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	for t := range r.running {
+		t.cancel(ErrStopping)
+	}
+	r.mu.Unlock()
+	select {
+	case <-r.ended:
+		r.wg.Wait()
+		return nil
+	case <-ctx.Done():
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return fmt.Errorf("%d turns did not end in time after they were cancelled", len(r.running))
+	}
+}
+
+func (r *Registry) closeIfEnded() {
+	if !r.stopping || len(r.running) > 0 {
+		return
+	}
+	select {
+	case <-r.ended:
+	default:
+		close(r.ended)
+	}
+}
+
+func logEvent(ctx context.Context, log *slog.Logger, e *session.Event) {
+	if e.Kind == session.Partial || !log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("kind", string(e.Kind)), slog.String("invocation", e.Invocation),
+		slog.Int64("seq", e.Seq), slog.Int("step", e.Step), slog.String("author", e.Author),
+	}
+	if e.Call != nil {
+		attrs = append(attrs, slog.String("tool", e.Call.Name))
+	}
+	if e.Problem != nil {
+		attrs = append(attrs, slog.String("problem", e.Problem.Code))
+	}
+	log.LogAttrs(ctx, slog.LevelDebug, "event", attrs...)
+}
