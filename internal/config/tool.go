@@ -84,8 +84,7 @@ type QueryParam struct {
 // Body is a request body; exactly one of JSON, Form and Raw is set.
 type Body struct {
 	// JSON is in the file's order. Each string in it is a template for
-	// [ParseTemplate]; variables have been replaced, so that there is no Var
-	// in them.
+	// [ParsePlaces]; variables have been replaced.
 	JSON        json.RawMessage `yaml:"json" doc:"A JSON value; {name} in its texts is a parameter, and a text that is just that takes the parameter's type."`
 	Form        []QueryParam    `yaml:"form" entries:"true" doc:"Fields of a form; {name} is a parameter."`
 	Raw         *Template       `yaml:"raw" doc:"Text; {name} is a parameter."`

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/serve"
+	"github.com/adkmcp/adkmcp/internal/serve/httpserver"
+	"github.com/adkmcp/adkmcp/internal/serve/stdio"
+	"github.com/adkmcp/adkmcp/internal/serve/turns"
+)
+
+type serveOptions struct {
+	stdio          bool
+	http           string
+	name           string
+	tokens         []string
+	insecureNoAuth bool
+	allowHosts     []string
+	allowOrigins   []string
+	drain          time.Duration
+	bounds         bounds
+	logs           *logOptions
+}
+
+func (a *app) serveCommand(logs *logOptions) *cobra.Command {
+	o := &serveOptions{logs: logs, bounds: defaultBounds()}
+	cmd := &cobra.Command{
+		Use:   "serve [--stdio | --http ADDR] PATH...",
+		Short: "Serve every agent found in PATH as an MCP tool",
+		Long: `Serve every agent found in PATH, files or folders, as one MCP tool each.
+
+--stdio, the default, is for a host that starts adkmcp itself. --http serves
+streamable HTTP: all agents at /mcp, each one at /mcp/NAME. :PORT listens on the
+loopback interface; an address that others can reach needs a token for every
+caller, or --insecure-no-auth.
+
+The server stops when its standard input ends (--stdio) or on SIGTERM or SIGINT,
+and exits with 0.`,
+		Example: `  adkmcp serve --stdio agents/dice.yaml
+  adkmcp serve --http :8080 agents/
+  adkmcp serve --http 0.0.0.0:8080 --auth-token ann=ANN_TOKEN --allow-host agents.example.com agents/`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.serve(cmd.Context(), o, paths) },
+	}
+	o.flags(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("stdio", "http")
+	return cmd
+}
+
+func (o *serveOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.stdio, "stdio", false, "serve on standard input and output (the default)")
+	f.StringVar(&o.http, "http", "", "serve streamable HTTP on HOST:PORT, or on :PORT of the loopback interface")
+	f.StringVar(&o.name, "name", "", "the MCP server's name; by default that of the only agent, else adkmcp")
+	f.StringSliceVar(&o.tokens, "auth-token", nil, "NAME=ENV_VAR: let the caller NAME in with the bearer token in ENV_VAR; repeatable")
+	f.BoolVar(&o.insecureNoAuth, "insecure-no-auth", false, "serve an address that others can reach without any token")
+	f.StringSliceVar(&o.allowHosts, "allow-host", nil, "a host name under which the server is reached; repeatable")
+	f.StringSliceVar(&o.allowOrigins, "allow-origin", nil, "a web origin that may use the server, such as https://app.example.com; repeatable")
+	f.DurationVar(&o.drain, "drain-timeout", 30*time.Second, "how long running turns may go on when an HTTP server stops")
+	f.DurationVar(&o.bounds.ttl, "conversation-ttl", o.bounds.ttl, "how long an idle conversation is kept")
+	f.IntVar(&o.bounds.count, "max-conversations", o.bounds.count, "how many conversations are kept")
+	f.IntVar(&o.bounds.bytes, "max-conversation-bytes", o.bounds.bytes, "how large a conversation may grow")
+}
+
+func (o *serveOptions) check() error {
+	switch {
+	case o.stdio && o.http != "":
+		return usageError("--stdio and --http exclude each other")
+	case o.http == "" && (len(o.tokens) > 0 || o.insecureNoAuth || len(o.allowHosts) > 0 || len(o.allowOrigins) > 0):
+		return usageError("--auth-token, --insecure-no-auth, --allow-host and --allow-origin go with --http")
+	case o.bounds.ttl <= 0 || o.bounds.count <= 0 || o.bounds.bytes <= 0 || o.drain < 0:
+		return usageError("--conversation-ttl, --max-conversations and --max-conversation-bytes must be positive, --drain-timeout not negative")
+	}
+	return nil
+}
+
+func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	tokens, err := a.tokens(o.tokens)
+	if err != nil {
+		return err
+	}
+	h, err := a.open(o.logs, paths, o.bounds)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	registry := turns.New(h.log, a.now)
+	s, err := serve.New(serve.Options{
+		Agents: served(ctx, h), Name: o.name, Version: buildVersion(), HTTP: o.http != "", IdleExpiry: o.bounds.ttl,
+		Turns: registry, Delete: h.store.Delete, Random: rand.Reader, Log: h.log,
+	})
+	if err != nil {
+		return usageError("%w", err)
+	}
+	if o.http == "" {
+		return stdio.Run(ctx, stdio.Config{Server: s.All(), In: a.stdin, Out: a.stdout, Turns: registry, Ended: s.End, Log: h.log})
+	}
+	front, err := httpserver.New(httpserver.Config{
+		Addr: o.http, Endpoints: s.Endpoints(), Tokens: tokens, InsecureNoAuth: o.insecureNoAuth,
+		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain,
+		Turns: registry, Ended: s.End, Random: rand.Reader, Log: h.log, Now: a.now,
+	})
+	if err != nil {
+		return usageError("%w", err)
+	}
+	l, err := front.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	h.log.Info("serving", "url", "http://"+l.Addr().String()+"/mcp", "agents", len(h.residents))
+	return front.Serve(ctx, l)
+}
+
+// served is how the agents look from outside.
+func served(ctx context.Context, h *house) []serve.Agent {
+	all := make([]serve.Agent, len(h.residents))
+	for i, r := range h.residents {
+		all[i] = serve.Agent{
+			Name:         cmp.Or(r.cfg.Serve.Name, r.cfg.Name),
+			Title:        cmp.Or(r.cfg.Serve.Title, r.cfg.Title),
+			Description:  r.cfg.Description,
+			Instructions: r.cfg.Serve.Instructions,
+			File:         r.cfg.File,
+			Hints:        agent.HintsOf(ctx, r.tools, &agent.Query{Agent: r.cfg.Name}),
+			Annotations:  r.cfg.Serve.Annotations,
+			Conversation: r.cfg.Serve.Conversation,
+			Runner:       r.runner,
+		}
+	}
+	return all
+}
+
+// tokens reads NAME=ENV_VAR pairs.
+func (a *app) tokens(pairs []string) ([]httpserver.Token, error) {
+	var all []httpserver.Token
+	for _, p := range pairs {
+		name, variable, ok := strings.Cut(p, "=")
+		if !ok || name == "" || variable == "" {
+			return nil, usageError("--auth-token %s: want NAME=ENV_VAR, the name of the variable that holds the token", p)
+		}
+		token, ok := a.lookup(variable)
+		if !ok || token == "" {
+			return nil, usageError("--auth-token %s: the environment variable %s is not set", name, variable)
+		}
+		all = append(all, httpserver.Token{Principal: name, Secret: config.NewSecret(token)})
+	}
+	return all, nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+)
+
+// maxShown is how much of arguments and results a person is shown, in bytes.
+const maxShown = 200
+
+// isTerminal reports whether a person reads f.
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// style gives colours where f is a terminal and NO_COLOR (no-color.org) is not
+// set.
+func (a *app) style(f *os.File) style {
+	no, _ := a.lookup("NO_COLOR")
+	return style(no == "" && isTerminal(f))
+}
+
+// jsonEvents prints every event as a line of JSON.
+func jsonEvents(w io.Writer) func(*session.Event) error {
+	return func(e *session.Event) error {
+		line, err := session.Encode(e)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(line, '\n'))
+		return err
+	}
+}
+
+// transcript prints events for a person: answers to out, the way to them to
+// err.
+type transcript struct {
+	out, err io.Writer
+	// stream shows text while it comes. Otherwise out gets the answer alone,
+	// so that a pipe gets nothing else.
+	stream bool
+	style  style
+
+	streamed bool // text of the running step has been shown
+}
+
+func (t *transcript) event(e *session.Event) error {
+	switch e.Kind {
+	case session.Partial:
+		return t.partial(e)
+	case session.ModelReply:
+		return t.reply(e)
+	case session.ToolStarted:
+		return t.note("→ " + e.Call.Name + " " + short(string(e.Call.Args)))
+	case session.ToolFinished:
+		mark := "← "
+		if e.IsError {
+			mark = "✗ "
+		}
+		return t.note(mark + e.Call.Name + " " + short(resultText(e)))
+	case session.Notice:
+		return t.note("· " + short(e.Text))
+	}
+	return nil
+}
+
+func (t *transcript) partial(e *session.Event) error {
+	if !t.stream || e.Content == nil {
+		return nil
+	}
+	for _, p := range e.Content.Parts {
+		if p.Thought || p.Text == "" {
+			continue
+		}
+		t.streamed = true
+		if _, err := io.WriteString(t.out, p.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *transcript) reply(e *session.Event) error {
+	if t.streamed {
+		t.streamed = false
+		_, err := fmt.Fprintln(t.out)
+		return err
+	}
+	if e.Content == nil {
+		return nil
+	}
+	calls := false
+	var text strings.Builder
+	for _, p := range e.Content.Parts {
+		calls = calls || p.FunctionCall != nil
+		if !p.Thought {
+			text.WriteString(p.Text)
+		}
+		if p.InlineData != nil {
+			fmt.Fprintf(&text, "\n[%s, %d bytes; adkmcp call --save DIR keeps it]", p.InlineData.MIMEType, len(p.InlineData.Data))
+		}
+	}
+	switch {
+	case text.Len() == 0:
+		return nil
+	case calls && !t.stream:
+		return t.note(text.String())
+	}
+	_, err := fmt.Fprintln(t.out, text.String())
+	return err
+}
+
+// note prints a line beside the answer.
+func (t *transcript) note(text string) error {
+	if t.streamed { // an answer that broke off and starts again
+		t.streamed = false
+		if _, err := fmt.Fprintln(t.out); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(t.err, t.style.dim(text))
+	return err
+}
+
+func resultText(e *session.Event) string {
+	var v any = e.Response.Response
+	for _, key := range []string{"output", "error"} {
+		if x, ok := e.Response.Response[key]; ok {
+			v = x
+		}
+	}
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// short fits text on a line.
+func short(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxShown {
+		return s
+	}
+	cut := maxShown
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

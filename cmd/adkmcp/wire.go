@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/gemini"
+	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/tools"
+)
+
+// localPrincipal is the caller in the terminal and on stdio: the user that the
+// operating system started us for.
+const localPrincipal = "local"
+
+// bounds are what conversations may take.
+type bounds struct {
+	ttl   time.Duration
+	count int
+	bytes int
+}
+
+func defaultBounds() bounds { return bounds{ttl: time.Hour, count: 1000, bytes: 8 << 20} }
+
+// resident is one agent with everything that it runs on.
+type resident struct {
+	cfg    *config.Agent
+	tools  agent.Toolset
+	runner *agent.Runner
+}
+
+// house is what a command runs on. Whoever opens it closes it.
+type house struct {
+	residents []resident
+	store     *session.Memory
+	log       *slog.Logger
+	redact    *redactor
+	closers   []func() error
+}
+
+// Close frees what was opened, the newest first.
+func (h *house) Close() error {
+	var errs []error
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		errs = append(errs, h.closers[i]())
+	}
+	h.closers = nil
+	return errors.Join(errs...)
+}
+
+// open loads the agents of paths for a command that runs them. Problems are
+// printed; with an error among them there is no house.
+func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
+	h := &house{redact: &redactor{}}
+	log, closeLog, err := logs.open(a.stderr, h.redact)
+	if err != nil {
+		return nil, err
+	}
+	h.log = log
+	h.closers = append(h.closers, closeLog)
+	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: log})
+	printing := reportText(a.stderr, problems)
+	switch {
+	case err != nil:
+		return nil, errors.Join(&exitError{exitUsage, err}, h.Close())
+	case printing != nil:
+		return nil, errors.Join(printing, h.Close())
+	case problems.HasErrors():
+		return nil, errors.Join(&exitError{code: exitFailed}, h.Close())
+	case len(agents) == 0:
+		return nil, errors.Join(usageError("no agent in %s; an agent file has name and instruction at the top", strings.Join(paths, ", ")), h.Close())
+	}
+	h.redact.add(secretsOf(agents))
+	if err := a.build(h, agents, b); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func secretsOf(agents []*config.Agent) []string {
+	var all []string
+	for _, cfg := range agents {
+		all = append(all, cfg.Secrets...)
+	}
+	return all
+}
+
+// build puts the agents together. It starts and contacts nothing; validate
+// uses it too.
+func (a *app) build(h *house, agents []*config.Agent, b bounds) error {
+	h.store = session.NewMemory(session.MemoryOptions{IdleTTL: b.ttl, MaxConversations: b.count, MaxBytes: b.bytes, Now: a.now, Log: h.log})
+	h.closers = append(h.closers, h.store.Close)
+	for _, cfg := range agents {
+		m, err := a.model(h, cfg)
+		if err != nil {
+			return fmt.Errorf("%s: %w", cfg.File, err)
+		}
+		set, closeTools, err := tools.Build(cfg, tools.Deps{Now: a.now, Log: h.log})
+		if err != nil {
+			return fmt.Errorf("%s: %w", cfg.File, err)
+		}
+		h.closers = append(h.closers, closeTools)
+		h.residents = append(h.residents, resident{cfg: cfg, tools: set, runner: agent.NewRunner(cfg, agent.Parts{
+			Model: m, Tools: set, Store: h.store, Now: a.now, NewID: a.newID, Log: h.log,
+		})})
+	}
+	return nil
+}
+
+// model makes the model that an agent file names. It needs no key: a missing
+// one is a warning now and an error when the model is first asked.
+func (a *app) model(h *house, cfg *config.Agent) (model.Model, error) {
+	switch cfg.Model.Provider {
+	case "scripted":
+		return scripted.New(cfg.Model.Script)
+	case "gemini":
+		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, NewID: a.newID, Log: h.log})
+		if err != nil {
+			return nil, err
+		}
+		if err := g.Check(); err != nil {
+			h.log.Warn("the model cannot be asked yet", "agent", cfg.Name, "reason", err)
+		}
+		h.closers = append(h.closers, g.Close)
+		return model.Retrying(g, model.Policy{Retries: cfg.Model.Retries, Rand: rand.Float64}), nil
+	}
+	return nil, fmt.Errorf("no model provider %q", cfg.Model.Provider)
+}
