@@ -154,3 +154,37 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkTurn measures one turn of a scripted agent with one tool call, from
+// the request to the answer with everything in between but the MCP transport:
+// in a new conversation, and as turn 500 of one.
+func BenchmarkTurn(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "clock.yaml")
+	if err := os.WriteFile(file, []byte(`
+name: clock
+instruction: Tell the time.
+model: {provider: scripted, script: [{steps: [{call: [{current_time: {timezone: UTC}}]}, {reply: "It is {current_time}."}]}]}
+tools: [{name: current_time}]
+`), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("new", func(b *testing.B) {
+		h := openHouse(b, map[string]string{}, file)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			askIn(b, h, fmt.Sprint(i), "go")
+		}
+	})
+	b.Run("turn500", func(b *testing.B) {
+		h := openHouse(b, map[string]string{}, file)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			b.StopTimer()
+			for range 499 {
+				askIn(b, h, fmt.Sprint(i), "go")
+			}
+			b.StartTimer()
+			askIn(b, h, fmt.Sprint(i), "go")
+		}
+	})
+}

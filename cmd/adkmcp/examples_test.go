@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write the snapshots anew")
 
 // testApp is a program whose environment is env.
-func testApp(t *testing.T, env map[string]string) *app {
+func testApp(t testing.TB, env map[string]string) *app {
 	t.Helper()
 	if env["PATH"] == "" {
 		env["PATH"] = os.Getenv("PATH")
@@ -52,7 +52,7 @@ func testApp(t *testing.T, env map[string]string) *app {
 	}
 }
 
-func openHouse(t *testing.T, env map[string]string, paths ...string) *house {
+func openHouse(t testing.TB, env map[string]string, paths ...string) *house {
 	t.Helper()
 	h, err := testApp(t, env).open(&logOptions{level: "warn", format: "text"}, paths, defaultBounds())
 	if err != nil {
@@ -67,10 +67,16 @@ func openHouse(t *testing.T, env map[string]string, paths ...string) *house {
 }
 
 // ask takes one turn of the only agent and gives the answer's text.
-func ask(t *testing.T, h *house, request string) string {
+func ask(t testing.TB, h *house, request string) string {
+	t.Helper()
+	return askIn(t, h, request, request)
+}
+
+// askIn does it in the conversation of that handle.
+func askIn(t testing.TB, h *house, handle, request string) string {
 	t.Helper()
 	a, err := agent.Collect(h.residents[0].runner.Run(t.Context(), agent.Turn{
-		Key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: request}, Mode: session.Create,
+		Key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: handle}, Mode: session.Create,
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: request}}},
 	}), nil)
 	if err != nil || a.Problem != nil || a.Content == nil {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"sync"
 
@@ -12,19 +13,24 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 )
 
+// ask asks the service. It is a genai client's one method that we use: a
+// field of the client's own type would make the linker keep all the others,
+// since a model is used as an interface; they are a megabyte.
+type ask func(ctx context.Context, model string, contents []*genai.Content, config *genai.GenerateContentConfig) iter.Seq2[*genai.GenerateContentResponse, error]
+
 // lazyClient makes the genai client when it is first asked for, once. A
 // failure is not remembered, since credentials may appear while we run.
 type lazyClient struct {
 	making chan struct{} // holds one token while somebody makes the client
 
 	mu        sync.Mutex
-	made      *genai.Client
+	made      ask
 	transport *http.Transport
 }
 
 func newLazyClient() lazyClient { return lazyClient{making: make(chan struct{}, 1)} }
 
-func (l *lazyClient) get(ctx context.Context, s *settings) (*genai.Client, error) {
+func (l *lazyClient) get(ctx context.Context, s *settings) (ask, error) {
 	if c := l.current(); c != nil {
 		return c, nil
 	}
@@ -38,18 +44,18 @@ func (l *lazyClient) get(ctx context.Context, s *settings) (*genai.Client, error
 		return c, nil
 	}
 	transport := newTransport(s)
-	client, err := newClient(ctx, s, transport)
+	made, err := newClient(ctx, s, transport)
 	if err != nil {
 		transport.CloseIdleConnections()
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.made, l.transport = client, transport
-	return client, nil
+	l.made, l.transport = made, transport
+	return made, nil
 }
 
-func (l *lazyClient) current() *genai.Client {
+func (l *lazyClient) current() ask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.made
@@ -65,7 +71,7 @@ func (l *lazyClient) close() {
 
 // newClient makes the client of the settings. Errors of genai.NewClient print
 // the whole configuration, the key included, so none of them goes further.
-func newClient(ctx context.Context, s *settings, base http.RoundTripper) (*genai.Client, error) {
+func newClient(ctx context.Context, s *settings, base http.RoundTripper) (ask, error) {
 	if problem := s.problem(); problem != nil {
 		return nil, problem
 	}
@@ -109,7 +115,7 @@ func newClient(ctx context.Context, s *settings, base http.RoundTripper) (*genai
 			Message: "the Gemini client could not be made from these settings: check " + s.who() + " and model.base_url",
 		}
 	}
-	return client, nil
+	return client.Models.GenerateContentStream, nil
 }
 
 // signWithADC makes hc sign its requests with Application Default

@@ -137,7 +137,7 @@ var errBrokenOff = errors.New("iteration broken off")
 
 // stream makes one call, passes on the pieces and returns the whole.
 func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
-	client, err := m.client.get(ctx, &m.settings)
+	ask, err := m.client.get(ctx, &m.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 	}
 	sent := false
 	whole := gathering{newID: m.deps.NewID}
-	for chunk, err := range client.Models.GenerateContentStream(ctx, m.name, nil, m.callConfig(req.System, body, &sent)) {
+	for chunk, err := range ask(ctx, m.name, nil, m.callConfig(req.System, body, &sent)) {
 		if err != nil {
 			return nil, m.explain(err, sent)
 		}
