@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,8 @@ func TestMain(m *testing.M) {
 //
 // starts adkmcp with ARGS, sends it the lines of FILE one by one, waits for the
 // answer to each line that has an id, ends its standard input and puts what it
-// said into the file rpc.out, one message per line.
+// said into the file rpc.out, one message per line. HANDLE in a line stands for
+// the newest conversation handle that the server has given.
 func TestScripts(t *testing.T) {
 	agents, err := filepath.Abs(repository + "/agents")
 	if err != nil {
@@ -46,6 +48,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"rpc": rpc},
 	})
 }
+
+var handle = regexp.MustCompile(`\bcv_[A-Za-z0-9_-]+`)
 
 func rpc(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -71,6 +75,9 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		if strings.TrimSpace(line) == "" {
 			continue
+		}
+		if handles := handle.FindAllString(out.String(), -1); len(handles) > 0 {
+			line = strings.ReplaceAll(line, "HANDLE", handles[len(handles)-1])
 		}
 		_, err := stdin.Write([]byte(line))
 		ts.Check(err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"slices"
@@ -56,7 +55,8 @@ func (a *app) validate(paths []string, report func(io.Writer, load.Problems) err
 	if !problems.HasErrors() {
 		h := &house{log: slog.New(slog.DiscardHandler)}
 		complete := slices.DeleteFunc(slices.Clone(agents), func(cfg *config.Agent) bool { return cfg.Incomplete })
-		if err := errors.Join(a.build(h, complete, defaultBounds()), h.Close()); err != nil {
+		problems = append(problems, a.build(h, complete, defaultBounds())...).Sort()
+		if err := h.Close(); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 	"github.com/adkmcp/adkmcp/internal/tools"
 )
 
@@ -80,8 +81,8 @@ func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
 		return nil, errors.Join(usageError("no agent in %s; an agent file has name and instruction at the top", strings.Join(paths, ", ")), h.Close())
 	}
 	h.redact.add(secretsOf(agents))
-	if err := a.build(h, agents, b); err != nil {
-		return nil, errors.Join(err, h.Close())
+	if problems = a.build(h, agents, b); len(problems) > 0 {
+		return nil, errors.Join(reportText(a.stderr, problems), &exitError{code: exitFailed}, h.Close())
 	}
 	return h, nil
 }
@@ -96,33 +97,51 @@ func secretsOf(agents []*config.Agent) []string {
 
 // build puts the agents together. It starts and contacts nothing; validate
 // uses it too.
-func (a *app) build(h *house, agents []*config.Agent, b bounds) error {
+func (a *app) build(h *house, agents []*config.Agent, b bounds) load.Problems {
 	h.store = session.NewMemory(session.MemoryOptions{IdleTTL: b.ttl, MaxConversations: b.count, MaxBytes: b.bytes, Now: a.now, Log: h.log})
 	h.closers = append(h.closers, h.store.Close)
+	var problems load.Problems
 	for _, cfg := range agents {
 		m, err := a.model(h, cfg)
 		if err != nil {
-			return fmt.Errorf("%s: %w", cfg.File, err)
+			problems = append(problems, load.Problem{Severity: strictyaml.Error, File: cfg.File, Path: "model", Message: err.Error()})
 		}
-		set, closeTools, err := tools.Build(cfg, tools.Deps{Now: a.now, Log: h.log})
-		if err != nil {
-			return fmt.Errorf("%s: %w", cfg.File, err)
+		set, faults := tools.Build(cfg, tools.Deps{Now: a.now, Log: h.log})
+		for _, f := range faults {
+			problems = append(problems, problemsOf(cfg.File, f)...)
 		}
-		h.closers = append(h.closers, closeTools)
+		if err != nil || len(faults) > 0 {
+			continue
+		}
+		h.closers = append(h.closers, set.Close)
 		h.residents = append(h.residents, resident{cfg: cfg, tools: set, runner: agent.NewRunner(cfg, agent.Parts{
 			Model: m, Tools: set, Store: h.store, Now: a.now, NewID: a.newID, Log: h.log,
 		})})
 	}
-	return nil
+	return problems.Sort()
+}
+
+// problemsOf gives what the tools found wrong the form of what loading finds.
+func problemsOf(file string, f tools.Fault) load.Problems {
+	all := []error{f.Err}
+	if joined, ok := f.Err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a join is taken apart, nothing is looked for in it
+		all = joined.Unwrap()
+	}
+	var problems load.Problems
+	for _, err := range all {
+		problems = append(problems, load.Problem{Severity: strictyaml.Error, File: file, Line: f.Pos.Line, Column: f.Pos.Column,
+			Path: fmt.Sprintf("tools[%d]", f.Entry), Message: err.Error()})
+	}
+	return problems
 }
 
 // model makes the model that an agent file names. It needs no key: a missing
 // one is a warning now and an error when the model is first asked.
 func (a *app) model(h *house, cfg *config.Agent) (model.Model, error) {
 	switch cfg.Model.Provider {
-	case "scripted":
+	case config.Scripted:
 		return scripted.New(cfg.Model.Script)
-	case "gemini":
+	case config.Gemini:
 		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, NewID: a.newID, Log: h.log})
 		if err != nil {
 			return nil, err

@@ -6,8 +6,6 @@
 package tools
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -67,35 +65,49 @@ func one(t agent.Tool, err error) ([]agent.Tool, error) {
 	return []agent.Tool{t}, nil
 }
 
-// Build makes the tools of a, in the file's order. Nothing is started and
-// nobody is contacted; whoever builds calls the closer when no call runs any
-// more. The error joins everything that is wrong, each with its line in the
-// file, and then there is nothing to close.
-func Build(a *config.Agent, d Deps) (agent.Toolset, func() error, error) {
+// Set is the tools of one agent, in the file's order; it never changes.
+type Set struct {
+	agent.Static
+	web *webclient.Client
+}
+
+// Close frees the connections that are kept open. No call may run any more.
+func (s *Set) Close() error { return s.web.Close() }
+
+// Fault is what is wrong with one entry of an agent's tools.
+type Fault struct {
+	Entry int // its index
+	Pos   config.Position
+	Err   error
+}
+
+// Build makes the tools of a. Nothing is started and nobody is contacted;
+// whoever builds closes the set. With a fault there is no set.
+func Build(a *config.Agent, d Deps) (*Set, []Fault) {
 	p := &parts{Deps: d, lookup: a.LookupEnv, web: webclient.New(webclient.Options{})}
-	var set static
-	var errs []error
+	set := &Set{web: p.web}
+	var faults []Fault
 	lines := map[string]int{} // where a name comes from
 	for i := range a.Tools {
 		t := &a.Tools[i]
 		made, err := build(t, p)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d: tool %s: %w", t.Pos.Line, t.Name, err))
+			faults = append(faults, Fault{i, t.Pos, err})
 		}
 		for _, tool := range made {
 			name := tool.Spec().Name
 			if line, taken := lines[name]; taken {
-				errs = append(errs, fmt.Errorf("line %d: the tool name %s is taken by the entry in line %d: give one of them another name", t.Pos.Line, name, line))
+				faults = append(faults, Fault{i, t.Pos, fmt.Errorf("the tool name %s is taken by the entry in line %d: give one of them another name", name, line)})
 				continue
 			}
 			lines[name] = t.Pos.Line
-			set = append(set, tool)
+			set.Static = append(set.Static, tool)
 		}
 	}
-	if len(errs) > 0 {
-		return nil, nil, errors.Join(append(errs, p.web.Close())...)
+	if len(faults) > 0 {
+		return nil, faults
 	}
-	return slices.Clip(set), p.web.Close, nil
+	return set, nil
 }
 
 // build makes the tools of one entry, with everything around them.
@@ -112,9 +124,3 @@ func build(t *config.Tool, p *parts) ([]agent.Tool, error) {
 	}
 	return made, nil
 }
-
-// static is a toolset that never changes.
-type static []agent.Tool
-
-// Tools gives the tools, in the file's order.
-func (s static) Tools(context.Context, *agent.Query) ([]agent.Tool, error) { return s, nil }

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -77,12 +78,19 @@ func names(t *testing.T, set agent.Toolset) (names []string, tools []agent.Tool)
 	return names, tools
 }
 
+// mustBuild builds what has no fault.
+func mustBuild(t *testing.T, a *config.Agent) *Set {
+	t.Helper()
+	set, faults := Build(a, deps())
+	if len(faults) > 0 {
+		t.Fatalf("%s: %+v", a.File, faults)
+	}
+	return set
+}
+
 func TestBuild(t *testing.T) {
 	a := file(request(3, "get_issue"), files(5, t.TempDir()), program(8, "git_status"), currentTime(9))
-	set, done, err := Build(a, deps())
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := mustBuild(t, a)
 	got, tools := names(t, set)
 	want := []string{"get_issue", "files_list", "files_read", "files_search", "git_status", "current_time"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -104,25 +112,22 @@ func TestBuild(t *testing.T) {
 	if text := call(tools[len(tools)-1], `{}`); text != "2026-03-01T12:00:00Z, Sunday" {
 		t.Errorf("current_time gives %q", text)
 	}
-	if err := done(); err != nil {
+	if err := set.Close(); err != nil {
 		t.Error(err)
 	}
 	// The closer has closed the client that http tools share.
-	_, err = tools[0].Call(t.Context(), &agent.Call{Args: json.RawMessage(`{}`), Progress: func(string) {}})
+	_, err := tools[0].Call(t.Context(), &agent.Call{Args: json.RawMessage(`{}`), Progress: func(string) {}})
 	if text := call(tools[0], `{}`); err != nil || !strings.Contains(text, webclient.ErrClosed.Error()) {
 		t.Errorf("after the closer: %q, %v", text, err)
 	}
 }
 
 func TestBuildNothing(t *testing.T) {
-	set, done, err := Build(file(), deps())
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := mustBuild(t, file())
 	if got, _ := names(t, set); got != nil {
 		t.Errorf("tools %v", got)
 	}
-	if err := done(); err != nil {
+	if err := set.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -132,21 +137,25 @@ func TestBuildTellsEverything(t *testing.T) {
 	bad.HTTP.Method = "FETCH"
 	dir := t.TempDir()
 	a := file(program(3, "twice"), request(5, "twice"), bad, entry(9, "local_time"), files(11, dir), files(12, dir), files(13, filepath.Join(dir, "no")))
-	set, done, err := Build(a, deps())
-	if err == nil || set != nil || done != nil {
-		t.Fatalf("got %v, %v", set, err)
+	set, faults := Build(a, deps())
+	if set != nil {
+		t.Fatalf("got %v", set)
+	}
+	var lines []string
+	for _, f := range faults {
+		lines = append(lines, fmt.Sprintf("line %d: tools[%d]: %v", f.Pos.Line, f.Entry, f.Err))
 	}
 	for i, want := range []string{
-		"line 5: the tool name twice is taken by the entry in line 3: give one of them another name",
-		"line 7: tool bad: method: ",
-		`line 9: tool local_time: there is no built-in tool "local_time": the names are current_time, files`,
-		"line 12: the tool name files_list is taken by the entry in line 11: ",
-		"line 12: the tool name files_read is taken by the entry in line 11: ",
-		"line 12: the tool name files_search is taken by the entry in line 11: ",
-		"line 13: tool files: the folder of args.root cannot be used: ",
+		"line 5: tools[1]: the tool name twice is taken by the entry in line 3: give one of them another name",
+		"line 7: tools[2]: method: ",
+		`line 9: tools[3]: there is no built-in tool "local_time": the names are current_time, files`,
+		"line 12: tools[5]: the tool name files_list is taken by the entry in line 11: ",
+		"line 12: tools[5]: the tool name files_read is taken by the entry in line 11: ",
+		"line 12: tools[5]: the tool name files_search is taken by the entry in line 11: ",
+		"line 13: tools[6]: the folder of args.root cannot be used: ",
 	} {
-		if lines := strings.Split(err.Error(), "\n"); i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("want %q in\n%v", want, err)
+		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("want %q in\n%v", want, lines)
 		}
 	}
 }
@@ -160,11 +169,8 @@ func TestBuildRedacts(t *testing.T) {
 	}
 	f := files(1, dir)
 	f.Secrets = []string{secret}
-	set, done, err := Build(file(f), deps())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	set := mustBuild(t, file(f))
+	defer set.Close()
 	_, tools := names(t, set)
 	res, err := tools[1].Call(t.Context(), &agent.Call{Args: json.RawMessage(`{"path":"x"}`), Progress: func(string) {}})
 	if err != nil || res.Output != "key [redacted]" {
@@ -191,12 +197,12 @@ func TestBuildsWhatLoads(t *testing.T) {
 			t.Errorf("%s: %d agents, %v %v", path, len(agents), problems, err)
 		}
 		for _, a := range agents {
-			_, done, err := Build(a, deps())
-			if err != nil {
-				t.Errorf("%s loads but cannot be built: %v", a.File, err)
+			set, faults := Build(a, deps())
+			if len(faults) > 0 {
+				t.Errorf("%s loads but cannot be built: %+v", a.File, faults)
 				continue
 			}
-			if err := done(); err != nil {
+			if err := set.Close(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -211,15 +217,12 @@ func TestNamesOfBuiltins(t *testing.T) {
 		if name == "files" {
 			e.Builtin = &config.Builtin{Root: t.TempDir(), Write: true}
 		}
-		set, done, err := Build(file(e), deps())
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := mustBuild(t, file(e))
 		got, _ := names(t, set)
 		if diff := cmp.Diff(e.Names(), got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if err := done(); err != nil {
+		if err := set.Close(); err != nil {
 			t.Error(err)
 		}
 	}
