@@ -142,7 +142,7 @@ func (a *app) model(h *house, cfg *config.Agent) (model.Model, error) {
 	case config.Scripted:
 		return scripted.New(cfg.Model.Script)
 	case config.Gemini:
-		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, NewID: a.newID, Log: h.log})
+		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, Log: h.log})
 		if err != nil {
 			return nil, err
 		}

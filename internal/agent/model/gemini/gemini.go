@@ -30,9 +30,7 @@ import (
 type Deps struct {
 	// Lookup is the environment of the agent file.
 	Lookup func(name string) (value string, ok bool)
-	// NewID makes an identifier that is unique among all processes.
-	NewID func() string
-	Log   *slog.Logger
+	Log    *slog.Logger
 }
 
 // Model is a Gemini model. It is safe for concurrent use.
@@ -146,7 +144,7 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 		return nil, err
 	}
 	sent := false
-	whole := gathering{newID: m.deps.NewID}
+	var whole gathering
 	for chunk, err := range ask(ctx, m.name, nil, m.callConfig(req.System, body, &sent)) {
 		if err != nil {
 			return nil, m.explain(err, sent)

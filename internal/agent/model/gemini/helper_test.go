@@ -55,7 +55,6 @@ func startWith(t testing.TB, script geminitest.Script, change func(*config.Model
 	logged := &lockedBuffer{}
 	m, err := gemini.New(cfg, generate, gemini.Deps{
 		Lookup: environment(map[string]string{"GEMINI_API_KEY": key}),
-		NewID:  counter(),
 		Log:    slog.New(slog.NewTextHandler(logged, nil)),
 	})
 	if err != nil {

@@ -8,14 +8,12 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 )
 
-// idPrefix marks the function-call ids that are ours and not the service's;
-// they are taken out again before a request is sent (ADK's rule).
+// idPrefix marks the function-call ids that the runner gave, for want of one of
+// the service's; they are taken out again before a request is sent (ADK's rule).
 const idPrefix = "adk-"
 
 // gathering puts the chunks of one answer together.
 type gathering struct {
-	newID func() string
-
 	chunks int
 	parts  []*genai.Part
 	run    strings.Builder // text that belongs to the last of parts
@@ -78,9 +76,6 @@ func (g *gathering) part(p *genai.Part) bool {
 		return true
 	case p.FunctionCall != nil:
 		restoreArgs(p.FunctionCall)
-		if p.FunctionCall.ID == "" {
-			p.FunctionCall.ID = idPrefix + g.newID()
-		}
 	}
 	g.close()
 	g.parts = append(g.parts, p)

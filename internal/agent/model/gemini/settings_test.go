@@ -53,7 +53,7 @@ func TestSettings(t *testing.T) {
 				env[name] = value
 			}
 			c.cfg.Name, c.cfg.Headers = "gemini-3-flash", map[string]config.Secret{"x-team": config.NewSecret("blue")}
-			m, err := New(&c.cfg, nil, Deps{Lookup: func(n string) (string, bool) { v, ok := env[n]; return v, ok }, NewID: func() string { return "" }})
+			m, err := New(&c.cfg, nil, Deps{Lookup: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -55,7 +55,6 @@ func withTransport(t *testing.T, timeout time.Duration, base http.RoundTripper) 
 	t.Helper()
 	m, err := New(&config.Model{Name: "gemini-3-flash", Timeout: config.Duration(timeout)}, nil, Deps{
 		Lookup: func(name string) (string, bool) { return "key", name == "GEMINI_API_KEY" },
-		NewID:  func() string { return "id" },
 		Log:    slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
