@@ -124,7 +124,7 @@ func (a *app) build(h *house, agents []*config.Agent, b bounds) load.Problems {
 // problemsOf gives what the tools found wrong the form of what loading finds.
 func problemsOf(file string, f tools.Fault) load.Problems {
 	all := []error{f.Err}
-	if joined, ok := f.Err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a join is taken apart, nothing is looked for in it
+	if joined, ok := f.Err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
 	var problems load.Problems
