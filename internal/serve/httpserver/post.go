@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,7 +163,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool)
 		refuse(w, http.StatusRequestEntityTooLarge, codeInvalidRequest, tooLarge)
 		return nil, false
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, maxBodyBytes), r.ContentLength)
 	var limit *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -177,6 +178,35 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool)
 		refuse(w, http.StatusRequestTimeout, codeInvalidRequest, "the message did not come in time")
 	}
 	return nil, false
+}
+
+// readAll reads to the end. It keeps what it reads in pieces, so that a body
+// which turns out to be too large has cost its size once: a buffer that grows
+// is copied again and again. length is -1 if it is not known.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length >= 0 {
+		body := make([]byte, length)
+		_, err := io.ReadFull(r, body)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return body, err
+	}
+	const piece = 64 << 10
+	var pieces [][]byte
+	p := make([]byte, 0, piece)
+	for {
+		n, err := r.Read(p[len(p):piece])
+		p = p[:len(p)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return bytes.Join(append(pieces, p), nil), nil
+		case err != nil:
+			return nil, err
+		case len(p) == piece:
+			pieces, p = append(pieces, p), make([]byte, 0, piece)
+		}
+	}
 }
 
 // passedOn is what of the header an agent may see: not the secrets with which
