@@ -21,8 +21,9 @@ func (o *logOptions) flags(f *pflag.FlagSet) {
 }
 
 // open makes the logger, which the standard library's log then writes to as
-// well. The function frees what it holds.
-func (o *logOptions) open(stderr io.Writer, redact *redactor) (*slog.Logger, func() error, error) {
+// well: to stderr, or to the file behind redact. The function frees what it
+// holds.
+func (o *logOptions) open(stderr io.Writer, redact func(io.Writer) io.Writer) (*slog.Logger, func() error, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.level)); err != nil {
 		return nil, nil, usageError("--log-level %q: use debug, info, warn or error", o.level)
@@ -33,10 +34,9 @@ func (o *logOptions) open(stderr io.Writer, redact *redactor) (*slog.Logger, fun
 		if err != nil {
 			return nil, nil, usageError("--log-file: %w", err)
 		}
-		w, closeFile = f, f.Close
+		w, closeFile = redact(f), f.Close
 	}
 	options := &slog.HandlerOptions{Level: level}
-	w = redact.writer(w)
 	var h slog.Handler
 	switch o.format {
 	case "text":

@@ -30,6 +30,7 @@ type app struct {
 	now            func() time.Time
 	newID          func() string
 	executable     func() (string, error)
+	redact         redactor
 }
 
 // gcPercent is the collector's GOGC where the environment sets none. The tables

@@ -41,16 +41,17 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	var exit *exitError
 	var stopped *interrupted
+	stderr := a.redact.writer(a.stderr)
 	switch {
 	case errors.As(err, &exit):
 		if exit.err != nil {
-			fmt.Fprintln(a.stderr, "adkmcp:", exit.err)
+			fmt.Fprintln(stderr, "adkmcp:", exit.err)
 		}
 		return exit.code
 	case errors.As(context.Cause(ctx), &stopped):
 		return exitInterrupted
 	}
-	fmt.Fprintln(a.stderr, "adkmcp:", err)
+	fmt.Fprintln(stderr, "adkmcp:", err)
 	return exitFailed
 }
 

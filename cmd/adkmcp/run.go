@@ -59,9 +59,9 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 	}
 	t := &terminal{app: a, runner: h.residents[0].runner, key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: "terminal"}}
 	if o.json {
-		t.show = jsonEvents(h.redact.writer(a.stdout))
+		t.show = jsonEvents(a.redact.writer(a.stdout))
 	} else {
-		t.show = (&transcript{out: a.stdout, err: a.stderr, stream: isTerminal(a.stdout), style: a.style(a.stderr)}).event
+		t.show = (&transcript{out: a.redact.writer(a.stdout), err: a.redact.writer(a.stderr), stream: isTerminal(a.stdout), style: a.style(a.stderr)}).event
 	}
 	switch {
 	case len(args) == 1:
@@ -130,7 +130,7 @@ func (t *terminal) chat(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return err
 				}
-				fmt.Fprintln(t.stderr, t.style(t.stderr).red(err.Error()))
+				fmt.Fprintln(t.redact.writer(t.stderr), t.style(t.stderr).red(err.Error()))
 			}
 		}
 	}

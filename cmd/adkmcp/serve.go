@@ -127,6 +127,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 func served(ctx context.Context, h *house) []serve.Agent {
 	all := make([]serve.Agent, len(h.residents))
 	for i, r := range h.residents {
+		if r.notReady != nil {
+			h.log.Warn("the model cannot be asked yet", "agent", r.cfg.Name, "reason", r.notReady)
+		}
 		all[i] = serve.Agent{
 			Name:         cmp.Or(r.cfg.Serve.Name, r.cfg.Name),
 			Title:        cmp.Or(r.cfg.Serve.Title, r.cfg.Title),

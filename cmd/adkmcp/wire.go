@@ -37,6 +37,9 @@ type resident struct {
 	cfg    *config.Agent
 	tools  agent.Toolset
 	runner *agent.Runner
+	// notReady says why the model cannot be asked yet, such as for want of a
+	// key. The first call will say the same, unless it has changed by then.
+	notReady error
 }
 
 // house is what a command runs on. Whoever opens it closes it.
@@ -44,7 +47,6 @@ type house struct {
 	residents []resident
 	store     *session.Memory
 	log       *slog.Logger
-	redact    *redactor
 	closers   []func() error
 }
 
@@ -61,8 +63,8 @@ func (h *house) Close() error {
 // open loads the agents of paths for a command that runs them. Problems are
 // printed; with an error among them there is no house.
 func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
-	h := &house{redact: &redactor{}}
-	log, closeLog, err := logs.open(a.stderr, h.redact)
+	h := &house{}
+	log, closeLog, err := logs.open(a.redact.writer(a.stderr), a.redact.writer)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
 	case len(agents) == 0:
 		return nil, errors.Join(usageError("no agent in %s; an agent file has name and instruction at the top", strings.Join(paths, ", ")), h.Close())
 	}
-	h.redact.add(secretsOf(agents))
+	a.redact.add(secretsOf(agents))
 	if problems = a.build(h, agents, b); len(problems) > 0 {
 		return nil, errors.Join(reportText(a.stderr, problems), &exitError{code: exitFailed}, h.Close())
 	}
@@ -102,7 +104,7 @@ func (a *app) build(h *house, agents []*config.Agent, b bounds) load.Problems {
 	h.closers = append(h.closers, h.store.Close)
 	var problems load.Problems
 	for _, cfg := range agents {
-		m, err := a.model(h, cfg)
+		m, notReady, err := a.model(h, cfg)
 		if err != nil {
 			problems = append(problems, load.Problem{Severity: strictyaml.Error, File: cfg.File, Path: "model", Message: err.Error()})
 		}
@@ -114,7 +116,7 @@ func (a *app) build(h *house, agents []*config.Agent, b bounds) load.Problems {
 			continue
 		}
 		h.closers = append(h.closers, set.Close)
-		h.residents = append(h.residents, resident{cfg: cfg, tools: set, runner: agent.NewRunner(cfg, agent.Parts{
+		h.residents = append(h.residents, resident{cfg: cfg, tools: set, notReady: notReady, runner: agent.NewRunner(cfg, agent.Parts{
 			Model: m, Tools: set, Store: h.store, Now: a.now, NewID: a.newID, Log: h.log,
 		})})
 	}
@@ -135,22 +137,20 @@ func problemsOf(file string, f tools.Fault) load.Problems {
 	return problems
 }
 
-// model makes the model that an agent file names. It needs no key: a missing
-// one is a warning now and an error when the model is first asked.
-func (a *app) model(h *house, cfg *config.Agent) (model.Model, error) {
+// model makes the model that an agent file names. It needs no key: notReady
+// says if there is none yet.
+func (a *app) model(h *house, cfg *config.Agent) (m model.Model, notReady, err error) {
 	switch cfg.Model.Provider {
 	case config.Scripted:
-		return scripted.New(cfg.Model.Script)
+		m, err := scripted.New(cfg.Model.Script)
+		return m, nil, err
 	case config.Gemini:
 		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, Log: h.log})
 		if err != nil {
-			return nil, err
-		}
-		if err := g.Check(); err != nil {
-			h.log.Warn("the model cannot be asked yet", "agent", cfg.Name, "reason", err)
+			return nil, nil, err
 		}
 		h.closers = append(h.closers, g.Close)
-		return model.Retrying(g, model.Policy{Retries: cfg.Model.Retries, Rand: rand.Float64}), nil
+		return model.Retrying(g, model.Policy{Retries: cfg.Model.Retries, Rand: rand.Float64}), g.Check(), nil
 	}
-	return nil, fmt.Errorf("no model provider %q", cfg.Model.Provider)
+	return nil, nil, fmt.Errorf("no model provider %q", cfg.Model.Provider)
 }

@@ -17,15 +17,19 @@ const MinSecretLength = 6
 // for concurrent use.
 type Redactor struct{ replacer *strings.Replacer }
 
-// NewRedactor looks for values and for the forms that they take inside JSON
-// and URLs. It gives nil if none of them is long enough.
+// NewRedactor looks for values and for the forms that they take inside JSON,
+// JSON in JSON, and URLs. It gives nil if none of them is long enough.
 func NewRedactor(values []string) *Redactor {
 	var forms []string
 	for _, v := range values {
 		if utf8.RuneCountInString(v) < MinSecretLength {
 			continue
 		}
-		forms = append(forms, v, url.QueryEscape(v), url.PathEscape(v), quoted(v, true), quoted(v, false))
+		forms = append(forms, v, url.QueryEscape(v), url.PathEscape(v))
+		for _, html := range []bool{true, false} {
+			once := quoted(v, html)
+			forms = append(forms, once, quoted(once, html)) // twice: JSON in a JSON text
+		}
 	}
 	if len(forms) == 0 {
 		return nil

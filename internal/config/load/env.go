@@ -2,9 +2,11 @@ package load
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -183,7 +185,9 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 		p = p.Key("http")
 		h := t.HTTP
 		secrets.add(f.url(h, p.Key("url"))...)
+		secrets.add(inURL(h.URL)...)
 		secrets.add(f.templateMap(h.Headers, p.Key("headers"))...)
+		secrets.add(inHeaders(h.Headers)...)
 		secrets.add(f.pairs(h.Query, p.Key("query"))...)
 		if h.Body != nil {
 			secrets.add(f.body(h.Body, p.Key("body"))...)
@@ -191,7 +195,7 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 		if a := h.Auth; a != nil {
 			secrets.add(a.Bearer.Reveal())
 			if a.Basic != nil {
-				secrets.add(a.Basic.Password.Reveal())
+				secrets.add(basic(a.Basic.Username, a.Basic.Password.Reveal())...)
 			}
 			if a.Header != nil {
 				secrets.add(a.Header.Value.Reveal())
@@ -265,10 +269,60 @@ func (f *file) body(b *config.Body, p *strictyaml.Path) (values []string) {
 	return values
 }
 
+// basic is a password, and what becomes of it in a request (RFC 7617).
+func basic(username, password string) []string {
+	if password == "" {
+		return nil
+	}
+	return []string{password, base64.StdEncoding.EncodeToString([]byte(username + ":" + password))}
+}
+
+// inHeaders gives what the file itself says in headers whose names tell of
+// credentials. Of "Bearer x" that is x.
+func inHeaders(headers map[string]config.Template) []string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		lower := strings.ToLower(name)
+		if !slices.ContainsFunc([]string{"auth", "cookie", "key", "token", "secret", "password", "credential"},
+			func(word string) bool { return strings.Contains(lower, word) }) {
+			continue
+		}
+		for _, s := range headers[name].Segments {
+			text := strings.TrimSpace(s.Text)
+			if _, token, ok := strings.Cut(text, " "); ok {
+				text = token
+			}
+			values = append(values, text)
+		}
+	}
+	return values
+}
+
+// inURL gives the password in a URL, which may be a template.
+func inURL(raw string) []string {
+	_, rest, _ := strings.Cut(raw, "://")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	u, err := url.Parse("http://" + rest)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return basic(u.User.Username(), password)
+}
+
 // modelSecrets collects what must not be printed of the whole file.
 func (f *file) modelSecrets() []string {
 	var secrets secretList
 	secrets.add(f.agent.Model.APIKey.Reveal())
+	secrets.add(inURL(f.agent.Model.BaseURL)...)
+	if f.agent.Model.Provider == config.Gemini {
+		for _, name := range []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"} {
+			key, _ := f.agent.LookupEnv(name)
+			secrets.add(key)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.agent.Model.Headers)) {
 		secrets.add(f.agent.Model.Headers[name].Reveal())
 	}

@@ -195,10 +195,10 @@ tools:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := a.Tools[2].Secrets, []string{"v", "{p}$", "sh", "sq", "sb", "sp"}; !slices.Equal(got, want) {
+	if got, want := a.Tools[2].Secrets, []string{"v", "{p}$", "sh", "sq", "sb", "sp", "djpzcA=="}; !slices.Equal(got, want) {
 		t.Errorf("secrets of the tool: %q", got)
 	}
-	if got, want := a.Secrets, []string{"sk", "b-v", "se", "v", "{p}$", "sh", "sq", "sb", "sp"}; !slices.Equal(got, want) {
+	if got, want := a.Secrets, []string{"sk", "b-v", "se", "v", "{p}$", "sh", "sq", "sb", "sp", "djpzcA=="}; !slices.Equal(got, want) {
 		t.Errorf("secrets of the file: %q", got)
 	}
 }
