@@ -3,6 +3,7 @@ package strictyaml
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Class is what YAML takes a plain scalar for.
@@ -38,10 +39,15 @@ func (c Class) String() string {
 // What numbers and dates look like; what only older readers take for a number
 // is here too.
 var (
-	intForm   = regexp.MustCompile(`^[-+]?(0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*)$`)
-	floatForm = regexp.MustCompile(`^[-+]?(\.(inf|Inf|INF|nan|NaN|NAN)|([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?)$`)
-	dateForm  = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][-+0-9:.Zz ]*)?$`)
+	intForm   = lazily(`^[-+]?(0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*)$`)
+	floatForm = lazily(`^[-+]?(\.(inf|Inf|INF|nan|NaN|NAN)|([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?)$`)
+	dateForm  = lazily(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][-+0-9:.Zz ]*)?$`)
 )
+
+// lazily compiles a pattern when it is first needed.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // classify says what YAML takes a plain scalar for: the core schema of YAML
 // 1.2.2, section 10.3.2, and the forms that older readers take for more.
@@ -57,11 +63,11 @@ func classify(s string) Class {
 	switch {
 	case strings.IndexByte("+-.0123456789", s[0]) < 0:
 		return Text
-	case intForm.MatchString(s):
+	case intForm().MatchString(s):
 		return Int
-	case floatForm.MatchString(s):
+	case floatForm().MatchString(s):
 		return Float
-	case dateForm.MatchString(s):
+	case dateForm().MatchString(s):
 		return Date
 	}
 	return Text

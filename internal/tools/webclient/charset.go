@@ -2,11 +2,14 @@ package webclient
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -33,9 +36,13 @@ func toUTF8(data []byte, label string, cut bool) string {
 // for UTF-8. The last resort is windows-1252, of which latin-1 is a part, as in
 // the WHATWG encoding standard.
 func encodingOf(data []byte, label string) encoding.Encoding {
-	if hasBOM(data) {
-		enc, _, _ := charset.DetermineEncoding(data, "")
-		return enc
+	switch {
+	case bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf}):
+		return nil
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	}
 	guess, wide := guessUTF16(data)
 	switch {
@@ -44,14 +51,33 @@ func encodingOf(data []byte, label string) encoding.Encoding {
 	case label == "utf-16" && wide: // the label leaves the byte order open
 		return guess
 	case label != "":
-		enc, _ := charset.Lookup(label)
-		return enc
+		return lookup(label)
 	case wide:
 		return guess
 	case utf8.Valid(trimPartialRune(data)):
 		return nil
 	}
-	enc, _, _ := charset.DetermineEncoding(data, "")
+	if m := metaCharset().FindSubmatch(data[:min(len(data), sniffBytes)]); m != nil {
+		if enc := lookup(string(m[1])); enc != nil {
+			return enc
+		}
+	}
+	return charmap.Windows1252
+}
+
+// metaCharset finds what a page says of its own charset.
+var metaCharset = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w:.-]+)`)
+})
+
+// lookup finds an encoding by one of its names in the WHATWG encoding
+// standard; nil for UTF-8 and for an unknown name. (x/net/html/charset does
+// more, and brings a parser for HTML along.)
+func lookup(label string) encoding.Encoding {
+	enc, err := htmlindex.Get(label)
+	if err != nil || enc == unicode.UTF8 {
+		return nil
+	}
 	return enc
 }
 
@@ -61,13 +87,15 @@ func charsetName(label string) string {
 	if label = strings.ToLower(strings.TrimSpace(label)); label == "" || label == "utf-8" || label == "utf-16" {
 		return label
 	}
-	_, name := charset.Lookup(label)
+	enc, err := htmlindex.Get(label)
+	if err != nil {
+		return ""
+	}
+	name, err := htmlindex.Name(enc)
+	if err != nil {
+		return ""
+	}
 	return name
-}
-
-func hasBOM(data []byte) bool {
-	return bytes.HasPrefix(data, []byte{0xfe, 0xff}) || bytes.HasPrefix(data, []byte{0xff, 0xfe}) ||
-		bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf})
 }
 
 // guessUTF16 recognises UTF-16 without a byte order mark by the zero bytes of
@@ -105,4 +133,9 @@ func trimPartialRune(data []byte) []byte {
 		}
 	}
 	return data
+}
+
+func hasBOM(data []byte) bool {
+	return bytes.HasPrefix(data, []byte{0xfe, 0xff}) || bytes.HasPrefix(data, []byte{0xff, 0xfe}) ||
+		bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf})
 }
