@@ -2,9 +2,9 @@ package httpreq
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"maps"
 	"mime"
 	"net/http"
@@ -223,9 +223,18 @@ func newRawBody(b *config.Body, ps params) (*body, error) {
 func expandXML(t config.Template, a args) ([]byte, error) {
 	s, err := t.Expand(func(place string) (string, error) {
 		value, _ := a.text(place)
-		var b strings.Builder
-		err := xml.EscapeText(&b, []byte(value))
-		return b.String(), err
+		return escapeXML(value), nil
 	})
 	return []byte(s), err
+}
+
+// escapeXML makes s text of XML and of HTML: the five characters with a meaning
+// are references, those that XML 1.0 (section 2.2) does not have are U+FFFD.
+func escapeXML(s string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return '\uFFFD'
+		}
+		return r
+	}, s))
 }
