@@ -31,6 +31,8 @@ type app struct {
 	newID          func() string
 	executable     func() (string, error)
 	redact         redactor
+	// hurry is closed by the second signal: what still runs is to be stopped.
+	hurry <-chan struct{}
 }
 
 // gcPercent is the collector's GOGC where the environment sets none. The tables
@@ -47,33 +49,42 @@ func main() {
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		lookup: os.LookupEnv, now: time.Now, newID: rand.Text, executable: os.Executable,
 	}
-	ctx, stop := interruptible(context.Background())
+	// A host that goes away breaks our output. That is an error of a write like
+	// any other, for those who have to clean up; nobody reads this channel.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, hurry, stop := interruptible(context.Background())
+	a.hurry = hurry
 	code := a.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// interruptible gives a context that the first signal ends. A second one ends
-// the program at once, whatever it is doing.
-func interruptible(ctx context.Context) (context.Context, func()) {
+// interruptible gives a context that the first signal ends, and a channel that
+// the second one closes. The third ends the program at once, and may leave
+// behind what it has started.
+func interruptible(ctx context.Context) (_ context.Context, hurry <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
+	signals := make(chan os.Signal, 3)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	second, done := make(chan struct{}), make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			cancel(&interrupted{s})
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			os.Exit(exitInterrupted)
-		case <-done:
+		for n := 1; ; n++ {
+			select {
+			case s := <-signals:
+				switch n {
+				case 1:
+					cancel(&interrupted{s})
+				case 2:
+					close(second)
+				default:
+					os.Exit(exitInterrupted)
+				}
+			case <-done:
+				return
+			}
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); close(done); cancel(nil) }
+	return ctx, second, func() { signal.Stop(signals); close(done); cancel(nil) }
 }
 
 // interrupted is the cause for which a command's context ends.

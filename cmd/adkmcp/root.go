@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,6 +51,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exit.code
 	case errors.As(context.Cause(ctx), &stopped):
 		return exitInterrupted
+	case errors.Is(err, syscall.EPIPE): // whoever read our output has enough
+		return exitFailed
 	}
 	fmt.Fprintln(stderr, "adkmcp:", err)
 	return exitFailed
@@ -69,24 +72,39 @@ ADKMCP_LOG_LEVEL, and so on.`,
   adkmcp serve --stdio agents/dice.yaml`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	logs := &logOptions{}
 	logs.flags(root.PersistentFlags())
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.environment(cmd.Flags()) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.environment(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.serveCommand(logs), a.runCommand(logs), a.callCommand(logs), a.validateCommand(),
 		a.initCommand(), a.schemaCommand(), a.versionCommand())
+	root.Args = usage(func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("there is no command %q%s", args[0], suggestion(cmd, args[0]))
+		}
+		return nil
+	})
 	for _, cmd := range root.Commands() {
 		cmd.Args = usage(cmd.Args)
 	}
 	return root
+}
+
+// suggestion names the commands that are like one that there is not.
+func suggestion(root *cobra.Command, name string) string {
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
 }
 
 // usage makes wrong arguments a matter of exit code 2.
@@ -103,11 +121,21 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // environment sets the flags that the command line leaves open from ADKMCP_<FLAG>.
-// A flag that takes several values takes them separated by commas.
-func (a *app) environment(flags *pflag.FlagSet) error {
+// A flag that takes several values takes them separated by commas. A command's
+// annotation NAME lists flags that the command line rules out by giving NAME.
+func (a *app) environment(cmd *cobra.Command) error {
+	flags := cmd.Flags()
+	ruledOut := map[string]bool{"help": true}
+	for given, others := range cmd.Annotations {
+		if flags.Changed(given) {
+			for _, name := range strings.Fields(others) {
+				ruledOut[name] = true
+			}
+		}
+	}
 	var bad error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" {
+		if f.Changed || ruledOut[f.Name] {
 			return
 		}
 		name := "ADKMCP_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))

@@ -45,15 +45,16 @@ loopback interface; an address that others can reach needs a token for every
 caller, or --insecure-no-auth.
 
 The server stops when its standard input ends (--stdio) or on SIGTERM or SIGINT,
-and exits with 0.`,
+and exits with 0. A second signal does not wait for running turns.`,
 		Example: `  adkmcp serve --stdio agents/dice.yaml
   adkmcp serve --http :8080 agents/
   adkmcp serve --http 0.0.0.0:8080 --auth-token ann=ANN_TOKEN --allow-host agents.example.com agents/`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.serve(cmd.Context(), o, paths) },
+		// Given --stdio, the environment's words about HTTP are for others.
+		Annotations: map[string]string{"stdio": "http auth-token insecure-no-auth allow-host allow-origin"},
 	}
 	o.flags(cmd.Flags())
-	cmd.MarkFlagsMutuallyExclusive("stdio", "http")
 	return cmd
 }
 
@@ -110,7 +111,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	front, err := httpserver.New(httpserver.Config{
 		Addr: o.http, Endpoints: s.Endpoints(), Tokens: tokens, InsecureNoAuth: o.insecureNoAuth,
 		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain,
-		Turns: registry, Ended: s.End, Random: rand.Reader, Log: h.log, Now: a.now,
+		Turns: registry, Ended: s.End, Random: rand.Reader, Log: h.log, Now: a.now, Hurry: a.hurry,
 	})
 	if err != nil {
 		return usageError("%w", err)
@@ -119,7 +120,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	h.log.Info("serving", "url", "http://"+l.Addr().String()+"/mcp", "agents", len(h.residents))
+	h.log.Info("serving", "url", "http://"+l.Addr().String()+"/mcp", "agents", strings.Join(h.names(), ", "))
 	return front.Serve(ctx, l)
 }
 

@@ -50,6 +50,15 @@ type house struct {
 	closers   []func() error
 }
 
+// names are those of the agents.
+func (h *house) names() []string {
+	var all []string
+	for _, r := range h.residents {
+		all = append(all, r.cfg.Name)
+	}
+	return all
+}
+
 // Close frees what was opened, the newest first.
 func (h *house) Close() error {
 	var errs []error

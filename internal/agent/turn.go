@@ -364,7 +364,11 @@ func (t *turn) problem(ctx context.Context, err error) *session.Problem {
 	case errors.Is(cause, errTurnTimeout):
 		return &session.Problem{Code: session.TurnTimeout, Message: fmt.Sprintf("the turn reached limits.timeout (%v) while %s", t.cfg.Limits.Timeout, t.doing)}
 	case cause != nil:
-		return &session.Problem{Code: session.Cancelled, Message: "the turn was stopped while " + t.doing}
+		message := "the turn was stopped while " + t.doing
+		if !errors.Is(cause, context.Canceled) { // somebody said why
+			message += ": " + cause.Error()
+		}
+		return &session.Problem{Code: session.Cancelled, Message: message}
 	case errors.As(err, &byModel):
 		return &session.Problem{Code: string(byModel.Code), Message: byModel.Error()}
 	case errors.As(err, &limit):

@@ -116,6 +116,7 @@ func programs(t *testing.T) string {
 	}
 	for _, name := range []string{
 		"sh", "bash", "env", "echo", "git", "grep", "shuf", "python", "python3.12", "node", "perl", "ruby", "pwsh", "cmd.exe", "xargs", "awk", "timeout",
+		"sed", "gsed", "ssh", "watch", "parallel", "script", "flock", "su", "psql", "mysql", "sqlite3",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name+suffix), []byte("#!/bin/sh\n"), 0o700); err != nil {
 			t.Fatal(err)

@@ -76,7 +76,7 @@ func (f *fixture) stop(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := f.turns.Stop(ctx, 0); err != nil {
+	if err := f.turns.Stop(ctx, 0, nil); err != nil {
 		t.Error(err)
 	}
 }

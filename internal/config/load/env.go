@@ -120,7 +120,9 @@ func (f *file) notSet(p *strictyaml.Path, name string) (s strictyaml.Severity, h
 
 // expand replaces the variables of a text without places, while it is decoded.
 func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
-	t, names := config.ParseVars(text).Resolve(f.agent.LookupEnv)
+	vars := config.ParseVars(text)
+	f.noteSecrets(vars)
+	t, names := vars.Resolve(f.agent.LookupEnv)
 	for _, name := range names {
 		severity, hint, message := f.notSet(c.Path(), name)
 		c.Report(severity, hint, message)
@@ -130,6 +132,7 @@ func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
 
 // template replaces the variables of t and gives their values.
 func (f *file) template(t *config.Template, p *strictyaml.Path) []string {
+	f.noteSecrets(*t)
 	resolved, names := t.Resolve(f.agent.LookupEnv)
 	f.missing(p, names)
 	*t = resolved
@@ -176,6 +179,9 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 			f.template(s.Stdin, p.Key("stdin"))
 		}
 		secrets.add(f.templateMap(s.Env, p.Key("env"))...)
+		for _, name := range s.PassEnv {
+			f.noteSecret(name)
+		}
 		if s.Dir = f.absolute(s.Dir); s.Dir == "" {
 			s.Dir = f.agent.Dir
 		}
@@ -235,7 +241,9 @@ func (f *file) program(command []config.Template) {
 // url puts the environment into a URL template. A value is text there, whatever
 // braces it holds.
 func (f *file) url(h *config.HTTP, p *strictyaml.Path) []string {
-	t, names := config.ParseVars(h.URL).Resolve(f.agent.LookupEnv)
+	vars := config.ParseVars(h.URL)
+	f.noteSecrets(vars)
+	t, names := vars.Resolve(f.agent.LookupEnv)
 	f.missing(p, names)
 	var b strings.Builder
 	for _, s := range t.Segments {
@@ -277,14 +285,35 @@ func basic(username, password string) []string {
 	return []string{password, base64.StdEncoding.EncodeToString([]byte(username + ":" + password))}
 }
 
+// noteSecrets remembers the values of variables whose names tell of
+// credentials, wherever in the file they stand.
+func (f *file) noteSecrets(t config.Template) {
+	for _, s := range t.Segments {
+		f.noteSecret(s.Var)
+	}
+}
+
+func (f *file) noteSecret(variable string) {
+	if variable != "" && isCredential(variable) {
+		value, _ := f.agent.LookupEnv(variable)
+		f.named.add(value)
+	}
+}
+
+// isCredential reports whether the name of a variable or header tells of a
+// credential.
+func isCredential(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc([]string{"auth", "cookie", "key", "token", "secret", "passw", "credential"},
+		func(word string) bool { return strings.Contains(lower, word) })
+}
+
 // inHeaders gives what the file itself says in headers whose names tell of
 // credentials. Of "Bearer x" that is x.
 func inHeaders(headers map[string]config.Template) []string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		lower := strings.ToLower(name)
-		if !slices.ContainsFunc([]string{"auth", "cookie", "key", "token", "secret", "password", "credential"},
-			func(word string) bool { return strings.Contains(lower, word) }) {
+		if !isCredential(name) {
 			continue
 		}
 		for _, s := range headers[name].Segments {
@@ -329,5 +358,6 @@ func (f *file) modelSecrets() []string {
 	for _, t := range f.agent.Tools {
 		secrets.add(t.Secrets...)
 	}
+	secrets.add(f.named...)
 	return secrets
 }

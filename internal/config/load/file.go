@@ -20,6 +20,7 @@ type file struct {
 	agent *config.Agent
 	found Problems
 	unset map[string]bool // key paths with a variable that is not set
+	named secretList      // values of variables whose names tell of credentials
 }
 
 // read makes an agent of a document.

@@ -66,7 +66,9 @@ type Config struct {
 	AllowOrigins []string
 	// DrainTimeout is how long running turns may go on when the server stops.
 	DrainTimeout time.Duration
-	Turns        *turns.Registry
+	// Hurry, once closed, cuts DrainTimeout short; nil for never.
+	Hurry <-chan struct{}
+	Turns *turns.Registry
 	// Ended is called when a connection has gone and has no call left.
 	Ended  func(ctx context.Context, connection string)
 	Random io.Reader // safe for concurrent use
@@ -162,13 +164,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // stop ends everything, within DrainTimeout and twice closeTimeout.
 func (s *Server) stop(ctx context.Context, cancel context.CancelFunc, h *http.Server) {
 	s.draining.Store(true)
+	s.cfg.Log.Info("stopping", "drain_timeout", s.cfg.DrainTimeout)
 	closing, closed := context.WithTimeout(ctx, s.cfg.DrainTimeout+2*closeTimeout)
 	defer closed()
 	var group errgroup.Group
 	group.Go(func() error { return h.Shutdown(closing) })
 	stopping, stopped := context.WithTimeout(closing, s.cfg.DrainTimeout+closeTimeout)
 	defer stopped()
-	if err := s.cfg.Turns.Stop(stopping, s.cfg.DrainTimeout); err != nil {
+	if err := s.cfg.Turns.Stop(stopping, s.cfg.DrainTimeout, s.cfg.Hurry); err != nil {
 		s.cfg.Log.Error("stopping", "error", err)
 	}
 	if err := group.Wait(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -93,11 +94,13 @@ func Run(ctx context.Context, c Config) error {
 	case <-stopping.Done(): // blocked by a host that does not read
 		c.Log.Error("stopping: the output is blocked, responses are lost")
 	}
-	if err := c.Turns.Stop(stopping, 0); err != nil {
+	if err := c.Turns.Stop(stopping, 0, nil); err != nil {
 		c.Log.Error("stopping", "error", err)
 	}
 	c.Ended(stopping, Connection)
-	if cause := context.Cause(ctx); parent.Err() == nil && !errors.Is(cause, io.EOF) {
+	cause := context.Cause(ctx)
+	gone := errors.Is(cause, io.EOF) || errors.Is(cause, syscall.EPIPE) // the host is
+	if parent.Err() == nil && !gone {
 		return fmt.Errorf("talking to the host: %w", cause)
 	}
 	return nil

@@ -33,6 +33,11 @@ const (
 	// gone: the oldest goes first.
 	MaxKept = 100
 	KeepFor = 10 * time.Minute
+	// RepeatAfter is how long a turn has run before the same request, from a
+	// caller who may still be there, is taken for the same one sent again. Hosts
+	// give up after a minute at the earliest, mostly without a word; what comes
+	// sooner is asked for twice on purpose.
+	RepeatAfter = 30 * time.Second
 
 	// afterTimeout bounds what is done when a conversation has no turn left.
 	afterTimeout = 5 * time.Second
@@ -108,6 +113,7 @@ type conversation struct {
 // under both locks and read under one of them.
 type turn struct {
 	id        ident
+	began     time.Time
 	cancel    context.CancelCauseFunc
 	done      chan struct{}
 	outcome   Outcome
@@ -117,6 +123,20 @@ type turn struct {
 
 	watchMu  sync.Mutex
 	attached map[*Attachment]struct{}
+}
+
+// awaits reports whether a turn is there for a request that is sent again: its
+// answer found nobody, or those who wait for it have gone, or may have.
+func (t *turn) awaits(now time.Time) bool {
+	if t.over {
+		return len(t.attached) == 0
+	}
+	for a := range t.attached {
+		if !a.absent {
+			return now.Sub(t.began) >= RepeatAfter
+		}
+	}
+	return true
 }
 
 // New makes a registry without turns. now is the clock.
@@ -131,8 +151,8 @@ func New(log *slog.Logger, now func() time.Time) *Registry {
 	}
 }
 
-// Attach attaches to the turn that q asks for: to the one that is running or
-// whose answer found nobody, if the same was asked before, else to a new one.
+// Attach attaches to the turn that q asks for: to one that was asked for before
+// and whose caller has gone or may have (see RepeatAfter), else to a new one.
 // The turn takes the values of ctx, but not its end. The error is ErrStopping
 // or ErrBusy. The caller must end with one of the methods of [Attachment].
 func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
@@ -140,7 +160,7 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forget()
-	if t := r.open[id]; t != nil && q.Arguments != "" && (!t.over || len(t.attached) == 0) {
+	if t := r.open[id]; t != nil && q.Arguments != "" && t.awaits(r.now()) {
 		return r.join(t, q.Observe)
 	}
 	if r.stopping {
@@ -150,7 +170,7 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 		return nil, ErrBusy
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	t := &turn{id: id, cancel: cancel, done: make(chan struct{}), attached: make(map[*Attachment]struct{}, 1)}
+	t := &turn{id: id, began: r.now(), cancel: cancel, done: make(chan struct{}), attached: make(map[*Attachment]struct{}, 1)}
 	if q.Arguments != "" {
 		r.open[id] = t
 	}
@@ -279,9 +299,10 @@ func (r *Registry) WhenIdle(ctx context.Context, key session.Key, do func(contex
 	do(ctx)
 }
 
-// Stop takes no more turns, lets those that run go on for grace, then cancels
-// them and waits until all have ended or ctx ends, which is an error.
-func (r *Registry) Stop(ctx context.Context, grace time.Duration) error {
+// Stop takes no more turns, lets those that run go on for grace or until hurry
+// is closed, then cancels them and waits until all have ended or ctx ends, which
+// is an error. hurry may be nil.
+func (r *Registry) Stop(ctx context.Context, grace time.Duration, hurry <-chan struct{}) error {
 	r.mu.Lock()
 	r.stopping = true
 	r.closeIfEnded()
@@ -291,6 +312,7 @@ func (r *Registry) Stop(ctx context.Context, grace time.Duration) error {
 	select {
 	case <-r.ended:
 	case <-patience.C:
+	case <-hurry:
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
@@ -305,6 +327,9 @@ func (r *Registry) Stop(ctx context.Context, grace time.Duration) error {
 	case <-ctx.Done():
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if len(r.running) == 0 {
+			return nil
+		}
 		return fmt.Errorf("%d turns did not end in time after they were cancelled", len(r.running))
 	}
 }

@@ -96,15 +96,16 @@ func stop(t *testing.T, r *turns.Registry) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := r.Stop(ctx, 0); err != nil {
+	if err := r.Stop(ctx, 0, nil); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestSameRequestAttaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s := newRegistry(), &slow{takes: time.Second}
+		r, s := newRegistry(), &slow{takes: time.Minute}
 		first := attach(t, r, request(s, "c", "x"))
+		time.Sleep(turns.RepeatAfter)
 		second := attach(t, r, request(s, "c", "x"))
 		other := attach(t, r, request(s, "c", "y"))
 		elsewhere := attach(t, r, request(s, "d", "x"))
@@ -126,6 +127,23 @@ func TestSameRequestAttaches(t *testing.T) {
 		second.Leave(false)
 		if again := attach(t, r, request(s, "c", "x")); text(t, again) != "run 6" {
 			t.Errorf("got %q of a delivered turn", text(t, again))
+		}
+		stop(t, r)
+	})
+}
+
+// TestAskedTwiceOnPurpose: the same request at the same time is two requests,
+// unless the one who asked first has gone.
+func TestAskedTwiceOnPurpose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := newRegistry(), &slow{takes: time.Minute}
+		first := attach(t, r, request(s, "c", "x"))
+		time.Sleep(turns.RepeatAfter - time.Nanosecond)
+		second := attach(t, r, request(s, "c", "x"))
+		second.Absent()
+		third := attach(t, r, request(s, "c", "x"))
+		if a, b, c := text(t, first), text(t, second), text(t, third); a == b || b != c {
+			t.Errorf("got %q, %q and %q", a, b, c)
 		}
 		stop(t, r)
 	})
@@ -184,8 +202,9 @@ func TestUndeliveredAnswerIsKept(t *testing.T) {
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := newRegistry(), &slow{takes: time.Hour}
-		start := time.Now()
 		a := attach(t, r, request(s, "c", "x"))
+		time.Sleep(turns.RepeatAfter)
+		start := time.Now()
 		b := attach(t, r, request(s, "c", "x"))
 		absent := attach(t, r, request(s, "c", "x"))
 		absent.Absent()
@@ -235,7 +254,9 @@ func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry()
 		quick, long := &slow{takes: time.Second}, &slow{takes: time.Hour}
-		a, b := attach(t, r, request(quick, "a", "x")), attach(t, r, request(long, "b", "x"))
+		b := attach(t, r, request(long, "b", "x"))
+		time.Sleep(turns.RepeatAfter)
+		a := attach(t, r, request(quick, "a", "x"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
@@ -247,7 +268,7 @@ func TestStop(t *testing.T) {
 			_, err = r.Attach(t.Context(), request(long, "b", "x")) // to a running turn one can attach
 			refused <- err
 		}()
-		if err := r.Stop(ctx, 10*time.Second); err != nil {
+		if err := r.Stop(ctx, 10*time.Second, nil); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != 10*time.Second {
@@ -265,7 +286,7 @@ func TestStop(t *testing.T) {
 		if err := <-refused; err != nil {
 			t.Errorf("attaching while stopping: %v", err)
 		}
-		if err := r.Stop(ctx, 0); err != nil {
+		if err := r.Stop(ctx, 0, nil); err != nil {
 			t.Error("a second time:", err)
 		}
 	})
@@ -277,7 +298,7 @@ func TestStopGivesUpOnTheDeaf(t *testing.T) {
 		attach(t, r, request(&slow{takes: time.Hour, deaf: true}, "c", "x"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.Stop(ctx, 0); err == nil || !strings.Contains(err.Error(), "1 turns") {
+		if err := r.Stop(ctx, 0, nil); err == nil || !strings.Contains(err.Error(), "1 turns") {
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(2 * time.Hour) // let it go
@@ -311,7 +332,7 @@ func TestWhenIdle(t *testing.T) {
 
 func TestBoundsAndPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s := newRegistry(), &slow{takes: time.Minute}
+		r, s := newRegistry(), &slow{takes: time.Hour}
 		if got := text(t, attach(t, r, request(s, "panic", "x"))); got != "error: "+turns.ErrPanic.Error() {
 			t.Errorf("a panic: %q", got)
 		}
@@ -322,6 +343,7 @@ func TestBoundsAndPanic(t *testing.T) {
 		if _, err := r.Attach(t.Context(), request(s, "one more", "x")); !errors.Is(err, turns.ErrBusy) {
 			t.Errorf("one turn too many: %v", err)
 		}
+		time.Sleep(turns.RepeatAfter)
 		for range turns.MaxAttached - 1 {
 			attach(t, r, request(s, "7", "x"))
 		}
