@@ -83,7 +83,7 @@ func (t *turn) schedule(ctx context.Context) ([]job, error) {
 			refusal = t.unknownTool(c.call.Name)
 		case i >= maxCallsPerStep:
 			refusal = fmt.Sprintf("not run: more than %d calls in one step", maxCallsPerStep)
-		case c.started && c.suspended == nil && !repeatable(tool.Spec().Hints):
+		case c.started && !repeatable(tool.Spec().Hints):
 			refusal = "the program was interrupted while this ran; whether it took effect is unknown. Check before calling it again."
 		}
 		if refusal != "" {

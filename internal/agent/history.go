@@ -73,7 +73,8 @@ func (h *history) apply(e *session.Event) {
 		}
 	case session.Suspended:
 		if c := t.find(e.Suspension.CallID); c != nil {
-			c.suspended, c.answer = e.Suspension, nil
+			// It took no effect yet; with the answer it starts anew.
+			c.suspended, c.answer, c.started = e.Suspension, nil, false
 		} else {
 			t.asked, t.answer = e.Suspension, nil
 		}

@@ -265,8 +265,41 @@ func TestSuspension(t *testing.T) {
 	if text(a) != "person said accept" || len(echoed.runs) != 0 {
 		t.Errorf("answer %q, echo ran %v", text(a), echoed.runs)
 	}
-	if want := []session.Kind{session.Answered, session.ToolFinished, session.ModelReply, session.TurnEnded}; !slices.Equal(kinds(rest), want) {
+	if want := []session.Kind{session.Answered, session.ToolStarted, session.ToolFinished, session.ModelReply, session.TurnEnded}; !slices.Equal(kinds(rest), want) {
 		t.Errorf("events %v, want %v", kinds(rest), want)
+	}
+}
+
+// TestAnsweredCallRunsOnce: a call that had been answered and was running when
+// the program ended is not run again.
+func TestAnsweredCallRunsOnce(t *testing.T) {
+	b := newBench()
+	sent := 0
+	ask := newTool("send", nil)
+	ask.do = func(_ context.Context, c *agent.Call) (*agent.Result, error) {
+		if c.Answer == nil {
+			return &agent.Result{Suspend: &session.Suspension{Message: "May I?"}}, nil
+		}
+		sent++
+		return agent.Text("sent"), nil
+	}
+	m := answers{reply(call("send", nil)), func(req *model.Request) (*model.Reply, error) {
+		return says(fmt.Sprint(req.Contents[len(req.Contents)-1].Parts[0].FunctionResponse.Response))(req)
+	}}
+	asked, a := take(t, t.Context(), b.runner(m, ask), request("go"))
+	answered, _ := take(t, t.Context(), b.runner(m, ask), agent.Turn{Key: key, Answers: []session.Answer{{CallID: a.Questions[0].CallID, Action: "accept"}}})
+	log := encode(t, append(asked, answered...))
+	for n := len(asked) + 1; n < len(log); n++ {
+		b, before := newBench(), sent
+		transplant(t, b, log[:n])
+		_, a := take(t, t.Context(), b.runner(m, ask), agent.Turn{Key: key})
+		begun := answered[n-len(asked)-1].Kind != session.Answered
+		if ran := sent - before; begun && ran != 0 || !begun && ran != 1 {
+			t.Errorf("after %s it ran %d times", answered[n-len(asked)-1].Kind, ran)
+		}
+		if a.Problem != nil {
+			t.Errorf("after %d events: %+v", n, a.Problem)
+		}
 	}
 }
 

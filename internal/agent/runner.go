@@ -57,7 +57,11 @@ func (r *Runner) Run(ctx context.Context, in Turn) iter.Seq2[*session.Event, err
 		ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.Limits.Timeout.Std(), errTurnTimeout)
 		defer cancel()
 		t := &turn{Runner: r, in: in, lease: lease, yield: yield, stop: stop, doing: "starting"}
-		if err := t.take(ctx); err != nil && !t.unheard {
+		err = t.take(ctx)
+		switch {
+		case err != nil && t.unheard:
+			r.Log.Error("turn could not be recorded", "agent", r.cfg.Name, "error", err)
+		case err != nil:
 			yield(nil, err)
 		}
 	}

@@ -47,18 +47,21 @@ func (t *turn) take(ctx context.Context) error {
 		var err error
 		state := &t.h.turn
 		switch {
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
+		case state.final: // an answer that came before the turn was stopped counts
+			return t.end(ctx, state.reply.Problem)
 		case state.parked():
 			return nil
-		case state.final:
-			return t.end(ctx, state.reply.Problem)
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
 		case state.working():
 			err = t.callTools(ctx)
 		default:
 			err = t.askModel(ctx)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrConflict), errors.Is(err, session.ErrClosed):
+			return err // nothing can be recorded any more
+		case err != nil:
 			return t.end(ctx, t.problem(ctx, err))
 		}
 	}
@@ -375,9 +378,11 @@ func (t *turn) problem(ctx context.Context, err error) *session.Problem {
 		return &session.Problem{Code: session.LimitReached, Message: err.Error()}
 	case errors.As(err, &missing):
 		return &session.Problem{Code: session.MissingState, Message: err.Error()}
+	case errors.Is(err, session.ErrStateFull):
+		return &session.Problem{Code: session.LimitReached, Message: "the app: and user: state of the agent is full; nothing more can be kept there"}
 	case errors.Is(err, session.ErrTooLarge):
 		return &session.Problem{Code: session.LimitReached, Message: "the conversation has reached its size limit (--max-conversation-bytes); start a new one"}
 	}
 	t.Log.Error("turn failed", "agent", t.cfg.Name, "invocation", t.h.turn.invocation, "error", err)
-	return &session.Problem{Code: session.InternalError, Message: err.Error()}
+	return &session.Problem{Code: session.InternalError, Message: "an internal error while " + t.doing + "; the server's log says more"}
 }

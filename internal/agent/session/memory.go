@@ -13,7 +13,7 @@ import (
 // MemoryOptions bound what a [Memory] keeps. Every bound must be positive.
 type MemoryOptions struct {
 	IdleTTL          time.Duration // a conversation is dropped after so long without a turn
-	MaxConversations int           // past it the one that has been idle longest goes
+	MaxConversations int           // past it one that has been idle long goes
 	MaxBytes         int           // of one conversation; see Event.Size
 	Now              func() time.Time
 	Log              *slog.Logger
@@ -77,6 +77,11 @@ func (m *Memory) Open(ctx context.Context, key Key, mode Mode) (Lease, error) {
 	}
 	select {
 	case <-c.turn:
+		if ctx.Err() != nil { // both were ready
+			c.turn <- struct{}{}
+			m.leave(c)
+			return nil, context.Cause(ctx)
+		}
 	case <-ctx.Done():
 		m.leave(c)
 		return nil, context.Cause(ctx)
@@ -144,16 +149,34 @@ func (m *Memory) expire() {
 	}
 }
 
-// makeRoom drops the longest idle conversation when there is no room for one
-// more. Those in use are never dropped; their number is bounded by the callers.
+// makeRoom drops a conversation when there is no room for one more. Those in
+// use are never dropped; their number is bounded by the callers.
 func (m *Memory) makeRoom() {
 	for len(m.convs) >= m.opts.MaxConversations {
-		c := m.idle.front()
+		c := m.victim()
 		if c == nil {
 			return
 		}
 		m.evict(c, "too many conversations")
 	}
+}
+
+// victim is the longest idle conversation of the principal who has most idle
+// ones, so that nobody's are driven out by another's haste.
+func (m *Memory) victim() *conversation {
+	first := make(map[string]*conversation, 1)
+	held := make(map[string]int, 1)
+	var most *conversation
+	for c := m.idle.front(); c != nil && c != &m.idle.root; c = c.next {
+		p := c.key.Principal
+		if held[p]++; held[p] == 1 {
+			first[p] = c
+		}
+		if most == nil || held[p] > held[most.key.Principal] {
+			most = first[p]
+		}
+	}
+	return most
 }
 
 func (m *Memory) evict(c *conversation, why string) {
@@ -235,7 +258,7 @@ func (l *lease) Append(_ context.Context, expect int64, events ...*Event) error 
 	case c.size+size > m.opts.MaxBytes && !closing(events):
 		return ErrTooLarge
 	}
-	if err := m.share(c.key, events); err != nil {
+	if err := m.share(c.key, events); err != nil && !closing(events) {
 		return err
 	}
 	for _, e := range events {
@@ -253,30 +276,39 @@ func closing(events []*Event) bool {
 	return len(events) > 0 && events[len(events)-1].Kind == TurnEnded
 }
 
-// share writes app: and user: keys where other conversations see them. Shared
-// state has the bound of a conversation.
+// share writes app: and user: keys where other conversations see them, all or
+// none. Shared state has the bound of a conversation.
 func (m *Memory) share(key Key, events []*Event) error {
+	var next map[scope]*sharedState
 	for _, e := range events {
 		for k, v := range e.StateDelta {
 			s, ok := scopeOf(key, k)
 			if !ok {
 				continue
 			}
-			st := m.shared[s]
+			st := next[s]
 			if st == nil {
-				if len(m.shared) >= m.opts.MaxConversations {
-					return ErrTooLarge
-				}
 				st = &sharedState{values: make(map[string]any)}
-				m.shared[s] = st
+				if old := m.shared[s]; old != nil {
+					st.size, st.values = old.size, maps.Clone(old.values)
+				} else if len(m.shared)+len(next) >= m.opts.MaxConversations {
+					return ErrStateFull
+				}
+				if next == nil {
+					next = make(map[scope]*sharedState, 1)
+				}
+				next[s] = st
 			}
-			grow := len(k) + sizeOf(v) - sizeOf(st.values[k])
-			if st.size+grow > m.opts.MaxBytes {
-				return ErrTooLarge
+			if old, ok := st.values[k]; ok {
+				st.size -= len(k) + sizeOf(old)
 			}
-			st.values[k], st.size = v, st.size+grow
+			st.values[k], st.size = v, st.size+len(k)+sizeOf(v)
+			if st.size > m.opts.MaxBytes {
+				return ErrStateFull
+			}
 		}
 	}
+	maps.Copy(m.shared, next)
 	return nil
 }
 

@@ -108,6 +108,20 @@ func TestTooManyConversations(t *testing.T) {
 	}
 }
 
+func TestNobodyDrivesOutAnother(t *testing.T) {
+	s, _ := small(&bytes.Buffer{})
+	start(t, s, "ann's")
+	for i := range 10 {
+		k := session.Key{Principal: "bob", Agent: "a", Handle: fmt.Sprint(i)}
+		l := sessiontest.Lease(t, s, k, session.Create)
+		sessiontest.Say(t, l, "hello")
+		l.Release()
+	}
+	if !exists(t, s, "ann's") || s.Len() != 3 {
+		t.Errorf("ann's conversation is gone, %d are kept", s.Len())
+	}
+}
+
 func TestFullConversation(t *testing.T) {
 	s, _ := small(&bytes.Buffer{})
 	l := sessiontest.Lease(t, s, handle("h"), session.Create)
@@ -118,6 +132,30 @@ func TestFullConversation(t *testing.T) {
 	}
 	if err := l.Append(t.Context(), 1, &session.Event{Kind: session.TurnEnded, Text: strings.Repeat("x", 1000)}); err != nil {
 		t.Errorf("a full conversation cannot be closed: %v", err)
+	}
+}
+
+func TestFullSharedState(t *testing.T) {
+	s, _ := small(&bytes.Buffer{})
+	l := sessiontest.Lease(t, s, handle("h"), session.Create)
+	defer l.Release()
+	first, second := sessiontest.Message("a"), sessiontest.Message("b")
+	first.StateDelta = map[string]any{"app:x": "1"}
+	second.StateDelta = map[string]any{"app:y": strings.Repeat("x", 3000)}
+	if err := l.Append(t.Context(), 0, first, second); !errors.Is(err, session.ErrTooLarge) && !errors.Is(err, session.ErrStateFull) {
+		t.Errorf("error %v", err)
+	}
+	if got, err := l.Shared(t.Context()); err != nil || len(got) > 0 || l.Version() != 0 {
+		t.Errorf("half of it was kept: %v %v at version %d", got, err, l.Version())
+	}
+	for i := range 3 { // as much as fits, one by one
+		e := sessiontest.Message("a")
+		e.StateDelta = map[string]any{fmt.Sprint("user:", i): strings.Repeat("x", 900)}
+		lease := sessiontest.Lease(t, s, handle(fmt.Sprint(i)), session.Create)
+		if err := lease.Append(t.Context(), 0, e); (i == 2) != errors.Is(err, session.ErrStateFull) {
+			t.Errorf("%d: %v", i, err)
+		}
+		lease.Release()
 	}
 }
 

@@ -33,6 +33,9 @@ var (
 	ErrConflict = errors.New("conversation changed in the meantime")
 	// ErrTooLarge: the conversation has reached its bound on bytes.
 	ErrTooLarge = errors.New("conversation is full")
+	// ErrStateFull: the app: or user: state that conversations share has
+	// reached its bound.
+	ErrStateFull = errors.New("shared state is full")
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("conversation store is closed")
 )
