@@ -33,6 +33,8 @@ type parts struct {
 	Deps
 	lookup func(name string) (string, bool)
 	web    *webclient.Client
+	// secrets are those of the whole file: what one tool knows, another may read.
+	secrets []string
 }
 
 // kind is a row of the table.
@@ -84,7 +86,7 @@ type Fault struct {
 // Build makes the tools of a. Nothing is started and nobody is contacted;
 // whoever builds closes the set. With a fault there is no set.
 func Build(a *config.Agent, d Deps) (*Set, []Fault) {
-	p := &parts{Deps: d, lookup: a.LookupEnv, web: webclient.New(webclient.Options{})}
+	p := &parts{Deps: d, lookup: a.LookupEnv, web: webclient.New(webclient.Options{}), secrets: a.Secrets}
 	set := &Set{web: p.web}
 	var faults []Fault
 	lines := map[string]int{} // where a name comes from
@@ -117,10 +119,12 @@ func build(t *config.Tool, p *parts) ([]agent.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	o := middleware.Options{Log: p.Log, Now: p.Now, Secrets: p.secrets, Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes}
+	if t.Shell != nil {
+		o.Concurrency = t.Shell.Concurrency
+	}
 	for i, tool := range made {
-		made[i] = middleware.Wrap(tool, middleware.Options{
-			Log: p.Log, Now: p.Now, Secrets: t.Secrets, Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes,
-		})
+		made[i] = middleware.Wrap(tool, o)
 	}
 	return made, nil
 }

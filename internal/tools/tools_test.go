@@ -160,7 +160,7 @@ func TestBuildTellsEverything(t *testing.T) {
 	}
 }
 
-// A secret of an entry is hidden in that entry's results.
+// A secret of the file is hidden in the results of every entry.
 func TestBuildRedacts(t *testing.T) {
 	const secret = "sk-0123456789"
 	dir := t.TempDir()
@@ -168,8 +168,9 @@ func TestBuildRedacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := files(1, dir)
-	f.Secrets = []string{secret}
-	set := mustBuild(t, file(f))
+	a := file(f)
+	a.Secrets = []string{secret} // of another tool, for instance
+	set := mustBuild(t, a)
 	defer set.Close()
 	_, tools := names(t, set)
 	res, err := tools[1].Call(t.Context(), &agent.Call{Args: json.RawMessage(`{"path":"x"}`), Progress: func(string) {}})

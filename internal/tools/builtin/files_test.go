@@ -181,6 +181,52 @@ func TestLinksInside(t *testing.T) {
 	}
 }
 
+// Keys and passwords stay with the operator, and what git runs stays as it is.
+func TestClosedFiles(t *testing.T) {
+	dir, s := folderWith(t, map[string]string{
+		".env": "KEY=CANARY", "app/.env.local": "KEY=CANARY", "app/.ENV": "KEY=CANARY", "app/.envelope": "KEY=open", ".git/config": "[core]", "app/main.go": "KEY=open",
+	})
+	link(t, ".env", dir, "link")
+	link(t, ".git", dir, "g")
+	if err := os.MkdirAll(filepath.Join(dir, "deep", "er"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link(t, filepath.Join("deep", "er"), dir, "down")
+	link(t, filepath.Join("..", "..", ".env"), filepath.Join(dir, "deep", "er"), "up")
+	before := snapshot(t, dir)
+	for _, p := range []string{".env", "app/.env.local", "./app/../.env", "app/.ENV", "link", "down/up"} {
+		for tool, call := range map[string]args{"files_read": {"path": p}, "files_search": {"path": p, "pattern": "KEY"}, "files_write": {"path": p, "content": "x"}} {
+			if got := s.do(t, tool, call); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, "holds secrets: files named .env or .env.*") {
+				t.Errorf("%s %s: %s", tool, p, got)
+			}
+		}
+	}
+	for _, p := range []string{".git/hooks/pre-commit", ".git/config", ".git", "app/.git/config", ".GIT/config", "g/config"} {
+		if got, want := s.do(t, "files_write", args{"path": p, "content": "x"}), "error: "+p+" belongs to git: nothing can be written in .git"; got != want {
+			t.Errorf("got %s", got)
+		}
+	}
+	if after := snapshot(t, dir); after != before {
+		t.Errorf("something was changed:\n%s", after)
+	}
+	if got, want := s.do(t, "files_search", args{"pattern": "KEY"}), "app/.envelope:1: KEY=open\napp/main.go:1: KEY=open"; got != want {
+		t.Errorf("got %s", got)
+	}
+	want := "app/.envelope 8 bytes\napp/main.go 8 bytes\n"
+	if got := s.do(t, "files_list", args{"path": "app", "glob": "**"}); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := s.do(t, "files_read", args{"path": "app/no"}); got != "error: there is no app/no; app holds: .envelope, main.go" {
+		t.Errorf("got %s", got)
+	}
+	if got := s.do(t, "files_write", args{"path": ".env.example", "content": "x"}); !strings.Contains(got, "holds secrets") {
+		t.Errorf("got %s", got)
+	}
+	if got := s.do(t, "files_write", args{"path": ".gitignore", "content": "x"}); got != ".gitignore created, now 1 bytes" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestFilesList(t *testing.T) {
 	dir, s := folderWith(t, map[string]string{
 		"README.md": "12345", "docs/a.md": "1", "docs/b.txt": "", "docs/deep/c.md": "22", ".git/HEAD": "ref", "src/main.go": "x", "src/web/app.ts": "x", "src/web/app.tsx": "x",

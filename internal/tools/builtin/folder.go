@@ -143,6 +143,9 @@ func openAny(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 
 // openFile opens a regular file for reading.
 func openFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	if err := refuseSecrets(root, name); err != nil {
+		return nil, nil, err
+	}
 	f, info, err := openAny(root, name)
 	switch {
 	case err != nil:
@@ -157,8 +160,8 @@ func openFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, fmt.Errorf("%s is not a file", name)
 }
 
-// entries gives what a folder holds, sorted by name, at most maxEntries of it;
-// more reports whether there is more.
+// entries gives what a folder holds, sorted by name, at most maxEntries of it,
+// without files that hold secrets; more reports whether there is more.
 func entries(root *os.Root, dir string) (found []fs.DirEntry, more bool, err error) {
 	f, info, err := openAny(root, dir)
 	if err != nil {
@@ -175,6 +178,7 @@ func entries(root *os.Root, dir string) (found []fs.DirEntry, more bool, err err
 	if more = len(found) > maxEntries; more {
 		found = found[:maxEntries]
 	}
+	found = slices.DeleteFunc(found, func(e fs.DirEntry) bool { return !e.IsDir() && holdsSecrets(e.Name()) })
 	slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return found, more, nil
 }

@@ -51,6 +51,9 @@ func (f *folder) search(ctx context.Context, args *searchArgs) (*agent.Result, e
 	case err != nil:
 		return nil, problem(root, start, err)
 	case !info.IsDir():
+		if err := refuseSecrets(root, start); err != nil {
+			return nil, err
+		}
 		s.file(ctx, start)
 	default:
 		w := walk{root: root, visit: func(name string, e fs.DirEntry) bool {

@@ -37,6 +37,9 @@ func (f *folder) write(ctx context.Context, args *writeArgs) (*agent.Result, err
 		return nil, err
 	}
 
+	if err := errors.Join(refuseSecrets(root, name), refuseGit(root, name)); err != nil {
+		return nil, err
+	}
 	perm, existed, err := target(root, name)
 	if err != nil {
 		return nil, err

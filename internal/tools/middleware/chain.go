@@ -35,6 +35,8 @@ type Options struct {
 	Secrets []string
 	// Timeout bounds one call.
 	Timeout time.Duration
+	// Concurrency is how many calls run at the same time, 0 for any number.
+	Concurrency int
 	// MaxResultBytes bounds the text of a result, or its JSON.
 	MaxResultBytes int
 }
@@ -48,6 +50,7 @@ type Options struct {
 //	limit      the size of the result
 //	redact     before limit, which could cut a secret in half
 //	           (here: approve, cache, rate, retry)
+//	slots      outside of timeout: waiting for other calls is not the tool's time
 //	timeout    of one try
 func Wrap(t agent.Tool, o Options) agent.Tool {
 	secrets := newRedactor(o.Secrets)
@@ -57,6 +60,7 @@ func Wrap(t agent.Tool, o Options) agent.Tool {
 		failures(o.Log, secrets),
 		limit(o.MaxResultBytes),
 		redact(secrets),
+		slots(o.Concurrency),
 		timeout(o.Timeout),
 	)
 }

@@ -13,12 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/tools/process/processtest"
@@ -326,50 +324,4 @@ func TestCase14MissingProgramIsFoundAtValidate(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestCase15Concurrency(t *testing.T) {
-	b := newScript(t, `touch running.$n; ls | grep -c '^running' ; sleep 0.05; rm running.$n; echo $n`).param("n", `{}`, "")
-	b.tool.Shell.Concurrency = 3
-	tool := b.make(t)
-	var group sync.WaitGroup
-	results := make([]*agent.Result, 50)
-	for i := range results {
-		group.Go(func() { results[i] = callTool(t, t.Context(), tool, map[string]any{"n": i}) })
-	}
-	group.Wait()
-	most := 0
-	for i, res := range results {
-		lines := strings.Fields(text(t, res))
-		if res.IsError || len(lines) != 2 || lines[1] != strconv.Itoa(i) {
-			t.Fatalf("call %d: %q", i, res.Output)
-		}
-		running, err := strconv.Atoi(lines[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		most = max(most, running)
-	}
-	if most < 2 || most > 3 {
-		t.Errorf("%d ran at the same time, allowed are 3", most)
-	}
-}
-
-func TestCase15WaitingEndsWithTheContext(t *testing.T) {
-	b := newScript(t, `touch running; sleep 60`)
-	b.tool.Shell.Concurrency = 1
-	tool := b.make(t)
-	first, stop := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	group.Go(func() { callTool(t, first, tool, `{}`) })
-	for !b.has("running") {
-		time.Sleep(time.Millisecond)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if got := text(t, callTool(t, ctx, tool, `{}`)); got != "timed out after 0.05s while earlier calls of this tool were running" {
-		t.Errorf("got %q", got)
-	}
-	stop()
-	group.Wait()
 }

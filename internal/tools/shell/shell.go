@@ -48,7 +48,6 @@ type tool struct {
 	deps   Deps
 	params map[string]config.Parameter
 	env    map[string]string
-	slots  chan struct{} // holds one element per running call
 }
 
 // New makes the tool that t describes, which has passed the checks of a load.
@@ -73,26 +72,18 @@ func New(t *config.Tool, d Deps) (agent.Tool, error) {
 		// program does.
 		spec:  agent.Spec{Name: t.Name, Description: t.Description, Parameters: t.Schema},
 		shell: t.Shell, limit: t.MaxResultBytes, deps: d, params: params, env: env,
-		slots: make(chan struct{}, t.Shell.Concurrency),
 	}, nil
 }
 
 // Spec describes the tool.
 func (t *tool) Spec() *agent.Spec { return &t.spec }
 
-// Call runs the program once, when fewer than the declared number of calls
-// run.
+// Call runs the program once.
 func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error) {
 	began := time.Now()
 	args, err := t.read(call.Args)
 	if err != nil {
 		return agent.Failure(err.Error()), nil
-	}
-	select {
-	case t.slots <- struct{}{}:
-		defer func() { <-t.slots }()
-	case <-ctx.Done():
-		return agent.Failure(stopped(ctx, began) + " while earlier calls of this tool were running"), nil
 	}
 	spec, folder, err := t.prepare(args)
 	if err != nil {

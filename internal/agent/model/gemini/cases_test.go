@@ -161,7 +161,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 		{"14 empty 200 body", slices.Repeat([]g.Reply{{Status: 200}}, 4), 4, model.Unavailable, []string{"no content", "4 attempts"}},
 		{"14 empty event stream", []g.Reply{g.Stream(), g.Stream(), g.Say("good")}, 3, "", nil},
 		{"OTHER", stop("OTHER", g.Text("half")), 1, model.Blocked, []string{"OTHER"}},
-		{"a reason that is not known", stop("SOLAR_FLARE"), 1, model.Blocked, []string{"SOLAR_FLARE"}},
+		{"a reason that is not known", slices.Repeat(stop("SOLAR_FLARE"), 2), 2, model.Empty, []string{"SOLAR_FLARE"}},
+		{"a reason that is not known, with thoughts only", slices.Repeat(stop("SOLAR_FLARE", g.Thought("hm")), 2), 2, model.Empty, []string{"SOLAR_FLARE"}},
 	}
 	for _, reason := range []string{
 		"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
@@ -210,7 +211,17 @@ func TestCutAnswers(t *testing.T) {
 	t.Run("08 an unknown reason after some text", func(t *testing.T) {
 		f := start(t, g.Play(g.Stream(g.Final("SOLAR_FLARE", g.Text("text")))))
 		o := ask(t.Context(), retrying(f, 3), request(user("hi")))
-		if o.err != nil || text(o.reply.Content) != "text" || o.reply.Problem == nil || !strings.Contains(o.reply.Problem.Message, "SOLAR_FLARE") {
+		if o.err != nil || text(o.reply.Content) != "text" || o.reply.Problem != nil || o.reply.FinishReason != "SOLAR_FLARE" {
+			t.Fatalf("%+v", o)
+		}
+		if log := f.logged.String(); !strings.Contains(log, "level=DEBUG") || !strings.Contains(log, "reason=SOLAR_FLARE") {
+			t.Errorf("the log is %q", log)
+		}
+	})
+	t.Run("a gateway's word for calls", func(t *testing.T) {
+		f := start(t, g.Play(g.Stream(g.Final("TOOL_CALLS", g.Call("a", `{}`, "s")))))
+		o := ask(t.Context(), retrying(f, 3), request(user("hi")))
+		if o.err != nil || o.reply.Problem != nil || len(o.reply.Content.Parts) != 1 || o.reply.Content.Parts[0].FunctionCall == nil {
 			t.Fatalf("%+v", o)
 		}
 	})

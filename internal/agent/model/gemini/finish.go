@@ -36,12 +36,17 @@ func (g *gathering) verdict() (problem *model.Error, keep bool) {
 		genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation,
 		genai.FinishReasonImageOther, genai.FinishReasonNoImage:
 		return fault(model.Blocked, "Gemini withheld the answer (%s)", g.finish), false
+	case genai.FinishReasonOther:
+		return fault(model.Blocked, "Gemini ended the answer for another reason than being done (%s)", g.finish), false
 	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
 		return fault(model.Malformed, "the model made a tool call that Gemini could not read (%s)", g.finish), false
 	}
-	// OTHER, and reasons that are newer than this program. Not to end well
-	// without knowing why would be worse than an error that holds the text.
-	return fault(model.Blocked, "Gemini ended the answer for another reason than being done (%s)", g.finish), g.finish != genai.FinishReasonOther && g.hasAnswer()
+	// Gateways have words of their own for being done, such as TOOL_CALLS.
+	if g.hasAnswer() || g.hasCall() {
+		g.unknown = true
+		return nil, true
+	}
+	return fault(model.Empty, "Gemini ended without an answer, for a reason that is not known (%s)", g.finish), false
 }
 
 // unfinished says why there is no finish reason.
@@ -64,4 +69,9 @@ func (g *gathering) hasAnswer() bool {
 	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool {
 		return !p.Thought && p.FunctionCall == nil && !model.IsBlank(p)
 	})
+}
+
+// hasCall reports whether the model calls a tool.
+func (g *gathering) hasCall() bool {
+	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool { return p.FunctionCall != nil })
 }

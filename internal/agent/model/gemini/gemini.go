@@ -153,7 +153,11 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 			return nil, errBrokenOff
 		}
 	}
-	return whole.reply()
+	reply, err := whole.reply()
+	if whole.unknown {
+		m.deps.Log.DebugContext(ctx, "unknown finish reason, taken for being done", "model", m.name, "reason", string(whole.finish))
+	}
+	return reply, err
 }
 
 // whyStopped replaces the errors of a call whose time ran out or that was

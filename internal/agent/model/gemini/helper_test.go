@@ -55,7 +55,7 @@ func startWith(t testing.TB, script geminitest.Script, change func(*config.Model
 	logged := &lockedBuffer{}
 	m, err := gemini.New(cfg, generate, gemini.Deps{
 		Lookup: environment(map[string]string{"GEMINI_API_KEY": key}),
-		Log:    slog.New(slog.NewTextHandler(logged, nil)),
+		Log:    slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ type gathering struct {
 	open   bool            // the last of parts may go on
 
 	finish  genai.FinishReason
+	unknown bool   // finish is no word of Gemini's, and was taken for being done
 	message string // with finish, where the service gives one
 	blocked *genai.GenerateContentResponsePromptFeedback
 	usage   *genai.GenerateContentResponseUsageMetadata

@@ -3,6 +3,7 @@ package gemini
 import (
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -32,7 +33,9 @@ type proxySettings struct{ http, https, exempt string }
 func readSettings(cfg *config.Model, lookup func(string) (string, bool)) settings {
 	env := func(names ...string) (value, name string) {
 		for _, n := range names {
-			if v, ok := lookup(n); ok && v != "" {
+			// Files that secrets are mounted as end with a line break.
+			v, ok := lookup(n)
+			if v = strings.TrimSpace(v); ok && v != "" {
 				return v, n
 			}
 		}
@@ -53,7 +56,7 @@ func readSettings(cfg *config.Model, lookup func(string) (string, bool)) setting
 		}
 		s.baseURL, s.baseURLSource = env(name)
 	}
-	s.key, s.keySource = cfg.APIKey.Reveal(), "model.api_key"
+	s.key, s.keySource = strings.TrimSpace(cfg.APIKey.Reveal()), "model.api_key"
 	if s.key == "" {
 		s.key, s.keySource = env("GOOGLE_API_KEY", "GEMINI_API_KEY")
 	}
@@ -101,10 +104,15 @@ func (s *settings) chooseVertexAuth() {
 // Credentials.
 func (s *settings) usesADC() bool { return s.vertex && s.project != "" }
 
-// problem says what is missing to make a client, nil if nothing is.
+// problem says what is missing or wrong to make a client, nil if nothing is.
 func (s *settings) problem() *model.Error {
 	var message string
 	switch {
+	case strings.ContainsFunc(s.key, unicode.IsControl):
+		return &model.Error{
+			Code:    model.Misconfigured,
+			Message: "the key of " + s.keySource + " holds a line break or another control character, so it cannot be sent: set it again, on one line",
+		}
 	case s.key != "" || s.usesADC() || s.vertex && s.baseURL != "":
 		return nil
 	case s.vertex:

@@ -87,6 +87,41 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+func TestKeyOfAFile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cfg  config.Model
+		env  map[string]string
+		key  string // empty: a problem
+		from string
+	}{
+		"a line break at the end":    {config.Model{}, map[string]string{"GEMINI_API_KEY": " one\r\n"}, "one", "GEMINI_API_KEY"},
+		"in the agent file":          {config.Model{APIKey: config.NewSecret("one\n")}, nil, "one", "model.api_key"},
+		"blank, and another":         {config.Model{}, map[string]string{"GOOGLE_API_KEY": "\n", "GEMINI_API_KEY": "one"}, "one", "GEMINI_API_KEY"},
+		"a line break in the middle": {config.Model{}, map[string]string{"GEMINI_API_KEY": "PRIVATE\nPRIVATE"}, "", "GEMINI_API_KEY"},
+		"NUL":                        {config.Model{APIKey: config.NewSecret("PRIVATE\x00PRIVATE")}, nil, "", "model.api_key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.cfg.Name = "gemini-3-flash"
+			m, err := New(&tc.cfg, nil, Deps{Lookup: func(n string) (string, bool) { v, ok := tc.env[n]; return v, ok }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.key != "" {
+				if s := &m.settings; m.Check() != nil || s.key != tc.key || s.keySource != tc.from {
+					t.Errorf("key %q of %s, %v", s.key, s.keySource, m.Check())
+				}
+				return
+			}
+			for _, err := range []error{m.Check(), second(generate(t.Context(), m))} {
+				var e *model.Error
+				if !errors.As(err, &e) || e.Code != model.Misconfigured || !strings.Contains(err.Error(), tc.from+" holds a line break") || strings.Contains(err.Error(), "PRIVATE") {
+					t.Errorf("problem %v", err)
+				}
+			}
+		})
+	}
+}
+
 func second(_ string, _ *model.Reply, err error) error { return err }
 
 func TestVertexProject(t *testing.T) {
