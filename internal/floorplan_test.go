@@ -27,6 +27,7 @@ var floorplan = []struct {
 	may  []string
 }{
 	{"internal/config/strictyaml", nil},
+	{"internal/config/report", []string{"internal/config/strictyaml"}},
 	{"internal/config/load", []string{"internal/config", "internal/config/strictyaml"}},
 	{"internal/config", []string{"internal/config/strictyaml"}},
 	{"internal/agent/model/gemini/geminitest", nil},
@@ -36,6 +37,7 @@ var floorplan = []struct {
 	{"internal/agent/model/*", []string{"internal/config", "internal/agent/model"}},
 	{"internal/agent/session/sessiontest", []string{"internal/agent/session"}},
 	{"internal/agent/session", []string{"internal/agent/model"}},
+	{"internal/agent/transcript", []string{"internal/agent/session"}},
 	{"internal/agent", []string{"internal/config", "internal/agent/model", "internal/agent/session"}},
 	{"internal/tools/process/processtest", nil},
 	{"internal/tools/webclient", []string{"internal/config"}},

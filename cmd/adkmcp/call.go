@@ -2,12 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -23,15 +30,19 @@ import (
 const (
 	connectTimeout  = 30 * time.Second
 	discoverTimeout = 5 * time.Second
+	// outputDelay is how long an ended server's standard error may stay open in
+	// the hands of what it started.
+	outputDelay = 500 * time.Millisecond
 )
 
 type callOptions struct {
 	url, tokenEnv, tool, conversation, save string
+	patience                                time.Duration // for the server to show its tools
 	logs                                    *logOptions
 }
 
 func (a *app) callCommand(logs *logOptions) *cobra.Command {
-	o := &callOptions{logs: logs}
+	o := &callOptions{logs: logs, patience: connectTimeout}
 	cmd := &cobra.Command{
 		Use:   "call {PATH | --url URL} REQUEST  |  call REQUEST -- COMMAND...",
 		Short: "Call an agent as an MCP host does",
@@ -61,24 +72,25 @@ error. The exit code is 1 when the agent's result is an error.`,
 
 // call connects, calls and prints.
 func (a *app) call(ctx context.Context, o *callOptions, args, command []string) error {
-	conn, request, err := a.connection(o, args, command)
+	s, request, err := a.server(o, args, command)
 	if err != nil {
 		return err
 	}
-	c := client.NewClient(conn, client.WithDiscoverTimeout(discoverTimeout))
+	c := client.NewClient(s, client.WithDiscoverTimeout(discoverTimeout))
 	defer c.Close() // how the server ends says nothing about the answer
-	if err := connect(ctx, c); err != nil {
+	tools, err := connect(ctx, o.patience, c, s)
+	if err != nil {
+		return err
+	}
+	tool, err := chooseTool(tools, o.tool)
+	if err != nil {
 		return err
 	}
 	c.OnNotification(func(n mcp.JSONRPCNotification) {
 		if message, ok := n.Params.AdditionalFields["message"].(string); ok && n.Method == "notifications/progress" {
-			fmt.Fprintln(a.stderr, a.style(a.stderr).dim("· "+message))
+			fmt.Fprintln(a.stderr, a.style(a.stderr).dim("· "+plain(message)))
 		}
 	})
-	tool, err := chooseTool(ctx, c, o.tool)
-	if err != nil {
-		return err
-	}
 	req := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: tool, Meta: &mcp.Meta{ProgressToken: "call"}}}
 	arguments := map[string]any{"request": request}
 	if o.conversation != "" {
@@ -87,46 +99,185 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 	req.Params.Arguments = arguments
 	result, err := c.CallTool(ctx, req)
 	if err != nil {
-		return fmt.Errorf("call %s: %w", tool, err)
+		return explain(s, "during the call", fmt.Errorf("call %s: %w", tool, err))
 	}
-	return a.printResult(o, result)
+	return a.printResult(o, s, result)
 }
 
-// connection decides which server is meant and what is asked of it.
-func (a *app) connection(o *callOptions, args, command []string) (transport.Interface, string, error) {
+// server decides which server is meant and what is asked of it.
+func (a *app) server(o *callOptions, args, command []string) (server, string, error) {
 	switch {
 	case len(command) > 0 && len(args) == 1 && o.url == "":
-		return a.child(command), args[0], nil
+		return a.child(command, nil), args[0], nil
 	case len(command) > 0:
 		return nil, "", usageError("with -- COMMAND there is one argument before it, the request, and no --url")
 	case o.url != "" && len(args) == 1:
-		conn, err := a.remote(o)
-		return conn, args[0], err
+		s, err := a.remote(o)
+		return s, args[0], err
 	case o.url != "":
 		return nil, "", usageError("with --url there is one argument, the request")
 	case len(args) != 2:
 		return nil, "", usageError("want an agent file and a request: adkmcp call agents/dice.yaml \"Roll a d20\"")
 	}
+	if _, err := os.Stat(args[0]); err != nil {
+		return nil, "", usageError("no agent file: %w", err)
+	}
 	self, err := a.executable()
 	if err != nil {
 		return nil, "", err
 	}
-	return a.child([]string{self, "serve", "--stdio", "--log-level", o.logs.level, args[0]}), args[1], nil
+	serve := []string{self, "serve", "--stdio", "--log-level", o.logs.level, "--log-format", o.logs.format}
+	if o.logs.file != "" {
+		serve = append(serve, "--log-file", o.logs.file)
+	}
+	return a.child(append(serve, "--", args[0]), ownVariable), args[1], nil
 }
 
-// child starts a server as a host does. It inherits our environment; what it
-// logs shows on our standard error.
-func (a *app) child(command []string) transport.Interface {
-	return transport.NewStdioWithOptions(command[0], nil, command[1:],
+// ownVariable reports whether a line of an environment sets one of our flags. In
+// the environment of a call it is meant for the call, not for the server.
+func ownVariable(line string) bool { return strings.HasPrefix(line, "ADKMCP_") }
+
+// server is the other side of a call: a connection, and what shows of the server
+// beside the protocol.
+type server interface {
+	transport.Interface
+	// reason says what is behind a failure of the connection, or nothing if it
+	// says it itself.
+	reason(when string, err error) error
+	// unreadable gives what was wrong with blocks of the result that are left out.
+	unreadable() []error
+}
+
+// explain turns a failure into what the person is told. A server's own words may
+// be in it.
+func explain(s server, when string, err error) error {
+	if why := s.reason(when, err); why != nil {
+		return why
+	}
+	return errors.New(plain(err.Error()))
+}
+
+// sifter takes the content blocks out of a result that the MCP library cannot
+// read, since it would refuse the whole result for one of them.
+type sifter struct{ bad []error }
+
+func (s *sifter) unreadable() []error { return s.bad }
+
+func (s *sifter) sift(method string, response *transport.JSONRPCResponse) {
+	var result map[string]json.RawMessage
+	if method != string(mcp.MethodToolsCall) || response == nil || json.Unmarshal(response.Result, &result) != nil || result == nil {
+		return
+	}
+	var blocks []json.RawMessage
+	content, present := result["content"]
+	if present && json.Unmarshal(content, &blocks) != nil {
+		return // the library says what is wrong
+	}
+	readable := []json.RawMessage{}
+	for _, block := range blocks {
+		if _, err := mcp.UnmarshalContent(block); err != nil {
+			s.bad = append(s.bad, err)
+			continue
+		}
+		readable = append(readable, block)
+	}
+	if present && len(readable) == len(blocks) {
+		return
+	}
+	// What has been read as JSON can be written as JSON.
+	result["content"], _ = json.Marshal(readable)
+	response.Result, _ = json.Marshal(result)
+}
+
+// child is a server that we have started.
+type child struct {
+	*transport.Stdio
+	sifter
+	cmd    *exec.Cmd
+	stderr *heard
+}
+
+// heard passes on what is written and remembers that there was something.
+type heard struct {
+	w     io.Writer
+	spoke atomic.Bool
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.spoke.Store(true)
+	return h.w.Write(p)
+}
+
+// child starts a server as a host does. It inherits our environment but for the
+// lines that drop names; what it logs shows on our standard error.
+func (a *app) child(command []string, drop func(line string) bool) *child {
+	s := &child{stderr: &heard{w: a.stderr}}
+	s.Stdio = transport.NewStdioWithOptions(command[0], nil, command[1:],
 		transport.WithCommandFunc(func(ctx context.Context, name string, _, args []string) (*exec.Cmd, error) {
-			cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...) // ended by closing its standard input
-			cmd.Stderr = a.stderr
-			return cmd, nil
+			s.cmd = exec.CommandContext(context.WithoutCancel(ctx), name, args...) // ended by closing its standard input
+			s.cmd.Stderr, s.cmd.WaitDelay = s.stderr, outputDelay
+			if drop != nil {
+				s.cmd.Env = slices.DeleteFunc(s.cmd.Environ(), drop)
+			}
+			return s.cmd, nil
 		}))
+	return s
 }
 
-func (a *app) remote(o *callOptions) (transport.Interface, error) {
-	var options []transport.StreamableHTTPCOption
+// SendRequest sends a request as the MCP library does.
+func (s *child) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	response, err := s.Stdio.SendRequest(ctx, req)
+	s.sift(req.Method, response)
+	return response, err
+}
+
+// reason tells how the server ended, if it did. Its end shows on its standard
+// output or, as an error of the file, on its standard input.
+func (s *child) reason(when string, err error) error {
+	var input *fs.PathError
+	if !errors.Is(err, transport.ErrTransportClosed) && !errors.As(err, &input) || s.cmd.Process == nil {
+		return nil
+	}
+	if err := s.Close(); errors.Is(err, transport.ErrChildShutdownTimeout) {
+		return fmt.Errorf("the server closed its standard output %s and did not end", when)
+	}
+	how := s.cmd.ProcessState.String()
+	if code := s.cmd.ProcessState.ExitCode(); code >= 0 {
+		how = fmt.Sprintf("exit code %d", code)
+	}
+	if s.stderr.spoke.Load() {
+		how += "); what it said stands above"
+	} else {
+		how += ") and said nothing"
+	}
+	return fmt.Errorf("the server ended %s (%s", when, how)
+}
+
+// remote is a server that we reach over streamable HTTP.
+type remote struct {
+	*transport.StreamableHTTP
+	sifter
+	url      *url.URL
+	tokenEnv string
+	status   atomic.Int32 // of the newest response
+}
+
+// RoundTrip notes the status, which the MCP library does not tell.
+func (s *remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		s.status.Store(int32(res.StatusCode))
+	}
+	return res, err
+}
+
+func (a *app) remote(o *callOptions) (*remote, error) {
+	u, err := url.Parse(o.url)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, usageError("--url %q: want a whole URL such as %s", o.url, exampleURL)
+	}
+	s := &remote{url: u, tokenEnv: o.tokenEnv}
+	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(&http.Client{Transport: s})}
 	if o.tokenEnv != "" {
 		token, ok := a.lookup(o.tokenEnv)
 		if !ok || token == "" {
@@ -134,58 +285,104 @@ func (a *app) remote(o *callOptions) (transport.Interface, error) {
 		}
 		options = append(options, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
 	}
-	conn, err := transport.NewStreamableHTTP(o.url, options...)
-	if err != nil {
+	if s.StreamableHTTP, err = transport.NewStreamableHTTP(o.url, options...); err != nil {
 		return nil, usageError("--url: %w", err)
 	}
-	return conn, nil
+	return s, nil
 }
 
-func connect(ctx context.Context, c *client.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	if err := c.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start the server: %w", err)
+const exampleURL = "http://127.0.0.1:8080/mcp"
+
+// SendRequest sends a request as the MCP library does.
+func (s *remote) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	response, err := s.StreamableHTTP.SendRequest(ctx, req)
+	s.sift(req.Method, response)
+	return response, err
+}
+
+// wsaRefused is Windows' code for a refused connection, which its
+// syscall.ECONNREFUSED is not.
+const wsaRefused = syscall.Errno(10061)
+
+func (s *remote) reason(_ string, err error) error {
+	var broken *transport.Error // any other error is an answer of the server
+	status := s.status.Load()
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
+		return fmt.Errorf("nothing listens at %s; start a server with: adkmcp serve --http HOST:PORT PATH", s.url.Redacted())
+	case !errors.As(err, &broken) || status < http.StatusBadRequest:
+		return nil
+	case status == http.StatusUnauthorized && s.tokenEnv == "":
+		return errors.New("the server wants a token (status 401): name the environment variable that holds it with --token-env")
+	case status == http.StatusUnauthorized:
+		return fmt.Errorf("the server does not take the token (status 401) that --token-env %s names", s.tokenEnv)
+	case strings.HasSuffix(s.url.Path, "/mcp"):
+		return fmt.Errorf("the server answered with status %d at %s", status, s.url.Redacted())
 	}
+	return fmt.Errorf("the server answered with status %d at %s; adkmcp serves MCP at /mcp, as in %s", status, s.url.Redacted(), exampleURL)
+}
+
+// connect starts and greets the server and gives the names of its tools.
+func connect(ctx context.Context, patience time.Duration, c *client.Client, s server) (tools []string, err error) {
+	if err := c.Start(context.WithoutCancel(ctx)); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	init := mcp.InitializeRequest{}
 	init.Params.ClientInfo = mcp.Implementation{Name: "adkmcp call", Version: buildVersion()}
-	if _, err := c.Initialize(ctx, init); err != nil {
-		if errors.Is(err, transport.ErrTransportClosed) {
-			return errors.New("the server ended before it answered; what it said stands above")
-		}
-		return fmt.Errorf("connect: %w", err)
+	what := "connect"
+	if _, err = c.Initialize(within, init); err == nil {
+		what = "list the server's tools"
+		tools, err = listTools(within, c)
 	}
-	return nil
+	switch {
+	case err == nil:
+		return tools, nil
+	case within.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("the server did not answer within %s", patience)
+	}
+	return nil, explain(s, "before it answered", fmt.Errorf("%s: %w", what, err))
 }
 
-func chooseTool(ctx context.Context, c *client.Client, want string) (string, error) {
+func listTools(ctx context.Context, c *client.Client) ([]string, error) {
+	if c.GetServerCapabilities().Tools == nil {
+		return nil, nil
+	}
 	list, err := c.ListTools(ctx, mcp.ListToolsRequest{})
 	if err != nil {
-		return "", fmt.Errorf("list the server's tools: %w", err)
+		return nil, err
 	}
 	var names []string
 	for _, t := range list.Tools {
 		names = append(names, t.Name)
 	}
+	return names, nil
+}
+
+func chooseTool(names []string, want string) (string, error) {
+	all := plain(strings.Join(names, ", "))
 	switch {
+	case len(names) == 0:
+		return "", errors.New("the server has no tools")
 	case slices.Contains(names, want):
 		return want, nil
 	case want == "" && len(names) == 1:
 		return names[0], nil
 	case want == "":
-		return "", usageError("the server has %d tools, choose one with --tool: %s", len(names), strings.Join(names, ", "))
+		return "", usageError("the server has %d tools, choose one with --tool: %s", len(names), all)
 	}
-	return "", usageError("the server has no tool %q; it has: %s", want, strings.Join(names, ", "))
+	return "", usageError("the server has no tool %q; it has: %s", want, all)
 }
 
 // printResult prints the content blocks: text to standard output, or to
 // standard error if the result is one.
-func (a *app) printResult(o *callOptions, r *mcp.CallToolResult) error {
+func (a *app) printResult(o *callOptions, s server, r *mcp.CallToolResult) error {
 	out := a.stdout
 	if r.IsError {
 		out = a.stderr
 	}
-	saver := &saver{dir: o.save}
+	p := &printer{out: out, notes: a.stderr, raw: !isTerminal(out), style: a.style(a.stderr), saver: saver{dir: o.save}, failed: r.IsError}
 	blocks := r.Content
 	if handle := handleOf(r); handle != "" && len(blocks) > 1 {
 		// A server of ours tells the model in a last block; a person is told
@@ -194,15 +391,27 @@ func (a *app) printResult(o *callOptions, r *mcp.CallToolResult) error {
 			blocks = blocks[:len(blocks)-1]
 		}
 		if o.url != "" {
-			fmt.Fprintln(a.stderr, a.style(a.stderr).dim("go on with --conversation "+handle))
+			p.note("go on with --conversation " + handle)
 		}
 	}
 	for _, block := range blocks {
-		if err := a.printBlock(out, block, saver); err != nil {
+		if err := p.block(block); err != nil {
 			return err
 		}
 	}
-	if r.IsError {
+	for _, err := range s.unreadable() {
+		p.problem(fmt.Errorf("a block of the result cannot be shown: %w", err))
+	}
+	switch {
+	case len(blocks) > 0:
+	case r.StructuredContent != nil:
+		if err := p.text(string(r.RawStructuredContent)); err != nil {
+			return err
+		}
+	case len(s.unreadable()) == 0:
+		p.problem(errors.New("the result is empty"))
+	}
+	if p.failed {
 		return &exitError{code: exitFailed}
 	}
 	return nil
@@ -216,33 +425,36 @@ func handleOf(r *mcp.CallToolResult) string {
 	return handle
 }
 
-func (a *app) printBlock(out *os.File, block mcp.Content, s *saver) error {
+// block prints one block. The error is that of the output, which nothing more
+// can be printed to.
+func (p *printer) block(block mcp.Content) error {
 	var note string
 	var err error
 	switch b := block.(type) {
 	case mcp.TextContent:
-		_, err = fmt.Fprintln(out, b.Text)
-		return err
+		return p.text(b.Text)
 	case mcp.ImageContent:
-		note, err = s.encoded("image", b.MIMEType, b.Data)
+		note, err = p.saver.encoded("image", b.MIMEType, b.Data)
 	case mcp.AudioContent:
-		note, err = s.encoded("audio", b.MIMEType, b.Data)
+		note, err = p.saver.encoded("audio", b.MIMEType, b.Data)
 	case mcp.ResourceLink:
-		_, err = fmt.Fprintln(out, b.URI)
-		return err
+		return p.text(b.URI)
 	case mcp.EmbeddedResource:
 		switch r := b.Resource.(type) {
 		case mcp.TextResourceContents:
-			_, err = fmt.Fprintln(out, r.Text)
-			return err
+			return p.text(r.Text)
 		case mcp.BlobResourceContents:
-			note, err = s.encoded("resource", r.MIMEType, r.Blob)
+			note, err = p.saver.encoded("resource", r.MIMEType, r.Blob)
+		default:
+			err = fmt.Errorf("a resource of a kind that this program does not know: %T", r)
 		}
 	default:
-		note = fmt.Sprintf("a block of a kind that this program does not know: %T", block)
+		err = fmt.Errorf("a block of a kind that this program does not know: %T", block)
 	}
-	if err == nil {
-		_, err = fmt.Fprintln(a.stderr, a.style(a.stderr).dim(note))
+	if err != nil {
+		p.problem(err)
+		return nil
 	}
-	return err
+	p.note(note)
+	return nil
 }

@@ -122,7 +122,7 @@ func serveHouse(t *testing.T, h *house) *httptest.Server {
 		server.Close()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
-		if err := registry.Stop(ctx, 0); err != nil {
+		if err := registry.Stop(ctx, 0, nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -200,8 +200,10 @@ func (c *caller) answer(m message, secret string) {
 }
 
 type message struct {
-	Method string
-	Params struct {
+	JSONRPC string
+	ID      json.RawMessage
+	Method  string
+	Params  struct {
 		ProgressToken string
 		Progress      float64
 		Message       string
@@ -211,6 +213,7 @@ type message struct {
 		Content []struct{ Text string }
 		Meta    map[string]any `json:"_meta"`
 	}
+	Error struct{ Message string }
 }
 
 // post sends a message and reads the whole answer.

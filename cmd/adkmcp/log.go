@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
 // logOptions say where log lines go and how they look.
@@ -71,4 +72,14 @@ func (s style) wrap(code, text string) string {
 		return text
 	}
 	return fmt.Sprintf("\x1b[%sm%s\x1b[0m", code, text)
+}
+
+// isTerminal reports whether a person reads f.
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// style gives colours where f is a terminal and NO_COLOR (no-color.org) is not
+// set.
+func (a *app) style(f *os.File) style {
+	no, _ := a.lookup("NO_COLOR")
+	return style(no == "" && isTerminal(f))
 }

@@ -65,7 +65,11 @@ func main() {
 func interruptible(ctx context.Context) (_ context.Context, hurry <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 3)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as nohup wants
+			signal.Notify(signals, s)
+		}
+	}
 	second, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		for n := 1; ; n++ {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/agent/transcript"
 )
 
 // maxRequest bounds a request that is read from standard input, in bytes.
@@ -59,9 +60,11 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 	}
 	t := &terminal{app: a, runner: h.residents[0].runner, key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: "terminal"}}
 	if o.json {
-		t.show = jsonEvents(a.redact.writer(a.stdout))
+		t.show = transcript.JSON(a.redact.writer(a.stdout))
 	} else {
-		t.show = (&transcript{out: a.redact.writer(a.stdout), err: a.redact.writer(a.stderr), stream: isTerminal(a.stdout), style: a.style(a.stderr)}).event
+		t.show = transcript.New(transcript.Options{
+			Out: a.redact.writer(a.stdout), Err: a.redact.writer(a.stderr), Stream: isTerminal(a.stdout), Dim: a.style(a.stderr).dim,
+		})
 	}
 	switch {
 	case len(args) == 1:

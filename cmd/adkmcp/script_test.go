@@ -19,7 +19,18 @@ import (
 const repository = "../.."
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"adkmcp": main})
+	testscript.Main(tidy{m}, map[string]func(){"adkmcp": main, "adkmcp-faulty": faulty})
+}
+
+// tidy removes what tests have built for each other.
+type tidy struct{ m *testing.M }
+
+func (t tidy) Run() int {
+	code := t.m.Run()
+	if buildDir != "" {
+		_ = os.RemoveAll(buildDir)
+	}
+	return code
 }
 
 // TestScripts runs what users type and checks what they see. In a script
@@ -104,7 +115,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "WORK", "AGENTS", "TMPDIR", "GOCOVERDIR"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "AGENTS", "TMPDIR", "GOCOVERDIR", "ADKMCP_HTTP"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -52,7 +52,7 @@ and exits with 0. A second signal does not wait for running turns.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.serve(cmd.Context(), o, paths) },
 		// Given --stdio, the environment's words about HTTP are for others.
-		Annotations: map[string]string{"stdio": "http auth-token insecure-no-auth allow-host allow-origin"},
+		Annotations: map[string]string{"stdio": "http auth-token insecure-no-auth allow-host allow-origin", "http": "stdio"},
 	}
 	o.flags(cmd.Flags())
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,18 +17,34 @@ import (
 	"github.com/adkmcp/adkmcp/internal/tools/process/processtest"
 )
 
-// program builds adkmcp as it is released: the race detector would be part of
-// what is measured here.
+// program gives adkmcp as it is released: the race detector would be part of
+// what is measured here. It is built once.
 func program(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "adkmcp")
-	cmd := exec.Command("go", "build", "-o", bin, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	bin, err := released()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }
+
+var released = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "adkmcp-test")
+	if err != nil {
+		return "", err
+	}
+	buildDir = dir
+	bin := filepath.Join(dir, "adkmcp")
+	cmd := exec.Command("go", "build", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// buildDir is what released has made, for TestMain to remove.
+var buildDir string
 
 // busyAgent has a tool whose processes stay until they are ended: one in the
 // foreground, one in the background and one whose parent has gone.

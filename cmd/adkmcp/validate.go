@@ -1,8 +1,8 @@
 package main
 
 import (
-	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/report"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -27,11 +28,11 @@ Exit code 0: fine, or warnings only; 1: errors (with --strict warnings too);
   adkmcp validate --strict --format github agents/`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, paths []string) error {
-			report, ok := reportFormats[format]
+			write, ok := report.Formats[format]
 			if !ok {
 				return usageError("--format %q: use %s", format, strings.Join(formatNames(), ", "))
 			}
-			return a.validate(paths, report, strict)
+			return a.validate(paths, write, strict)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "how problems are printed: "+strings.Join(formatNames(), ", "))
@@ -40,17 +41,12 @@ Exit code 0: fine, or warnings only; 1: errors (with --strict warnings too);
 }
 
 func formatNames() []string {
-	var names []string
-	for n := range reportFormats {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(report.Formats))
 }
 
 // validate loads, reports and puts the agents together as serve does, without
 // starting anything.
-func (a *app) validate(paths []string, report func(io.Writer, load.Problems) error, strict bool) error {
+func (a *app) validate(paths []string, write report.Format, strict bool) error {
 	agents, problems, unreadable := load.Agents(paths, load.Options{LookupEnv: a.lookup, Validate: true})
 	if !problems.HasErrors() {
 		h := &house{log: slog.New(slog.DiscardHandler)}
@@ -60,7 +56,7 @@ func (a *app) validate(paths []string, report func(io.Writer, load.Problems) err
 			return err
 		}
 	}
-	if err := report(a.stdout, problems); err != nil {
+	if err := write(a.stdout, problems, buildVersion()); err != nil {
 		return err
 	}
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/report"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 	"github.com/adkmcp/adkmcp/internal/tools"
 )
@@ -80,7 +81,7 @@ func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
 	h.log = log
 	h.closers = append(h.closers, closeLog)
 	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: log})
-	printing := reportText(a.stderr, problems)
+	printing := report.Text(a.stderr, problems)
 	switch {
 	case err != nil:
 		return nil, errors.Join(&exitError{exitUsage, err}, h.Close())
@@ -93,7 +94,7 @@ func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
 	}
 	a.redact.add(secretsOf(agents))
 	if problems = a.build(h, agents, b); len(problems) > 0 {
-		return nil, errors.Join(reportText(a.stderr, problems), &exitError{code: exitFailed}, h.Close())
+		return nil, errors.Join(report.Text(a.stderr, problems), &exitError{code: exitFailed}, h.Close())
 	}
 	return h, nil
 }

@@ -120,13 +120,13 @@ func (f *file) checkHeader(p *strictyaml.Path, name string, values ...string) {
 // checkInstruction warns of state that is not there at run time.
 func (f *file) checkInstruction() {
 	a := f.agent
-	var names []string
+	seen := map[string]bool{}
 	for _, s := range config.ParseInstruction(a.Instruction) {
-		if s.Key != "" && !s.Optional && !slices.Contains(names, s.Key) {
-			names = append(names, s.Key)
+		name := s.Key
+		if name == "" || s.Optional || seen[name] {
+			continue
 		}
-	}
-	for _, name := range names {
+		seen[name] = true
 		_, given := a.State[name]
 		switch {
 		case strings.HasPrefix(name, config.ArtifactPrefix):

@@ -55,6 +55,9 @@ func at(key string) *strictyaml.Path { return (*strictyaml.Path)(nil).Key(key) }
 
 // report adds a problem at the value that p leads to.
 func (f *file) report(s strictyaml.Severity, p *strictyaml.Path, hint, format string, args ...any) {
+	if len(f.found) > strictyaml.MaxProblems {
+		return
+	}
 	line, column := f.doc.Position(p)
 	f.found = append(f.found, Problem{Severity: s, File: f.doc.File, Line: line, Column: column, Path: p.String(),
 		Message: fmt.Sprintf(format, args...), Hint: hint})

@@ -15,7 +15,7 @@ import (
 const (
 	MaxBytes   = 1 << 20
 	maxDepth   = 64
-	maxNodes   = 100_000
+	maxNodes   = 20_000
 	maxAliased = 10_000 // nodes that all aliases together stand for
 )
 

@@ -34,7 +34,7 @@ func TestRefused(t *testing.T) {
 		{"H01 nested through aliases", "a: &a " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\nb: " + strings.Repeat("[", 30) + "*a" + strings.Repeat("]", 30), "f:2:34: error: nested deeper than 64 levels"},
 		{"H01 14 scalar of 50 MB", "a: " + strings.Repeat("x", 50<<20), "f:1:1: error: the file is larger than 1048576 bytes"},
 		{"H01 200,000 anchors", anchors(200_000), "f:1:1: error: the file is larger than 1048576 bytes"},
-		{"H01 more values than a file may hold", "[" + strings.Repeat("a,", 110_000) + "]", "f:1:200000: error: more than 100000 values in one file"},
+		{"H01 more values than a file may hold", "[" + strings.Repeat("a,", 110_000) + "]", "f:1:40000: error: more than 20000 values in one file"},
 		{"H01 two documents", "a: 1\n---\nb: 2\n", "f:2:1: error: a second document begins here (a file holds one document; put the other into a file of its own)"},
 		{"H01 two documents, the second is empty", "a: 1\n---\n", "f:2:1: error: a second document begins here"},
 		{"H01 duplicate key", "a: 1\nb: {c: 2, c: 3}\na: 4\n", "f:2:11: error: the key \"c\" stands twice"},
@@ -174,7 +174,7 @@ func TestLongFilesNameTheLineOnly(t *testing.T) {
 
 func TestProblemsAreBounded(t *testing.T) {
 	_, problems := Parse("f", []byte("["+strings.Repeat("!x a,", 2000)+"]"))
-	if len(problems) != maxProblems+1 || !strings.Contains(problems[maxProblems].Message, "more than 1000 problems") {
+	if len(problems) != MaxProblems+1 || !strings.Contains(problems[MaxProblems].Message, "more than 1000 problems") {
 		t.Errorf("%d problems, the last is %v", len(problems), problems[len(problems)-1])
 	}
 }

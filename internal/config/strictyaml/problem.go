@@ -83,8 +83,8 @@ func (ps Problems) Sort() Problems {
 	})
 }
 
-// maxProblems bounds what is reported on one file.
-const maxProblems = 1000
+// MaxProblems bounds what is reported on one file; nobody reads more.
+const MaxProblems = 1000
 
 // collector gathers the problems of one file.
 type collector struct {
@@ -95,10 +95,10 @@ type collector struct {
 func (c *collector) add(p Problem) {
 	p.File = c.file
 	switch {
-	case len(c.list) < maxProblems:
+	case len(c.list) < MaxProblems:
 		c.list = append(c.list, p)
-	case len(c.list) == maxProblems:
+	case len(c.list) == MaxProblems:
 		c.list = append(c.list, Problem{Severity: Error, File: c.file, Line: p.Line, Column: p.Column,
-			Message: fmt.Sprintf("more than %d problems; the rest is not shown", maxProblems)})
+			Message: fmt.Sprintf("more than %d problems; the rest is not shown", MaxProblems)})
 	}
 }

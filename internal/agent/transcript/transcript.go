@@ -1,14 +1,15 @@
-package main
+// Package transcript prints the events of a run: for a person, or as lines of
+// JSON.
+//
+// Start with [New] and [JSON]; both give a function that prints one event.
+package transcript
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
@@ -16,18 +17,8 @@ import (
 // maxShown is how much of arguments and results a person is shown, in bytes.
 const maxShown = 200
 
-// isTerminal reports whether a person reads f.
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// style gives colours where f is a terminal and NO_COLOR (no-color.org) is not
-// set.
-func (a *app) style(f *os.File) style {
-	no, _ := a.lookup("NO_COLOR")
-	return style(no == "" && isTerminal(f))
-}
-
-// jsonEvents prints every event as a line of JSON.
-func jsonEvents(w io.Writer) func(*session.Event) error {
+// JSON prints every event as a line of JSON.
+func JSON(w io.Writer) func(*session.Event) error {
 	return func(e *session.Event) error {
 		line, err := session.Encode(e)
 		if err != nil {
@@ -38,15 +29,22 @@ func jsonEvents(w io.Writer) func(*session.Event) error {
 	}
 }
 
-// transcript prints events for a person: answers to out, the way to them to
-// err.
-type transcript struct {
-	out, err io.Writer
-	// stream shows text while it comes. Otherwise out gets the answer alone,
+// Options say where events are printed for a person.
+type Options struct {
+	Out io.Writer // the answers
+	Err io.Writer // the way to them
+	// Stream shows text while it comes. Otherwise Out gets the answer alone,
 	// so that a pipe gets nothing else.
-	stream bool
-	style  style
+	Stream bool
+	// Dim makes a line less prominent.
+	Dim func(string) string
+}
 
+// New prints events for a person.
+func New(o Options) func(*session.Event) error { return (&transcript{Options: o}).event }
+
+type transcript struct {
+	Options
 	streamed bool // text of the running step has been shown
 }
 
@@ -71,7 +69,7 @@ func (t *transcript) event(e *session.Event) error {
 }
 
 func (t *transcript) partial(e *session.Event) error {
-	if !t.stream || e.Content == nil {
+	if !t.Stream || e.Content == nil {
 		return nil
 	}
 	for _, p := range e.Content.Parts {
@@ -79,7 +77,7 @@ func (t *transcript) partial(e *session.Event) error {
 			continue
 		}
 		t.streamed = true
-		if _, err := io.WriteString(t.out, p.Text); err != nil {
+		if _, err := io.WriteString(t.Out, p.Text); err != nil {
 			return err
 		}
 	}
@@ -89,7 +87,7 @@ func (t *transcript) partial(e *session.Event) error {
 func (t *transcript) reply(e *session.Event) error {
 	if t.streamed {
 		t.streamed = false
-		_, err := fmt.Fprintln(t.out)
+		_, err := fmt.Fprintln(t.Out)
 		return err
 	}
 	if e.Content == nil {
@@ -109,10 +107,10 @@ func (t *transcript) reply(e *session.Event) error {
 	switch {
 	case text.Len() == 0:
 		return nil
-	case calls && !t.stream:
+	case calls && !t.Stream:
 		return t.note(text.String())
 	}
-	_, err := fmt.Fprintln(t.out, text.String())
+	_, err := fmt.Fprintln(t.Out, text.String())
 	return err
 }
 
@@ -120,11 +118,11 @@ func (t *transcript) reply(e *session.Event) error {
 func (t *transcript) note(text string) error {
 	if t.streamed { // an answer that broke off and starts again
 		t.streamed = false
-		if _, err := fmt.Fprintln(t.out); err != nil {
+		if _, err := fmt.Fprintln(t.Out); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(t.err, t.style.dim(text))
+	_, err := fmt.Fprintln(t.Err, t.Dim(text))
 	return err
 }
 

@@ -1,26 +1,37 @@
-package main
+// Package report prints problems of agent files: for people, for programs, for
+// GitHub Actions and as SARIF.
+//
+// Start with [Formats].
+package report
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
 
-	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
-// reportFormats are the ways of printing problems.
-var reportFormats = map[string]func(io.Writer, load.Problems) error{
-	"text":   reportText,
-	"json":   reportJSON,
-	"github": reportGitHub,
-	"sarif":  reportSARIF,
+// Format prints problems; version is the program's, which SARIF wants.
+type Format func(w io.Writer, ps strictyaml.Problems, version string) error
+
+// Formats are the ways of printing problems, by the name that --format takes.
+var Formats = map[string]Format{
+	"text":   func(w io.Writer, ps strictyaml.Problems, _ string) error { return Text(w, ps) },
+	"json":   func(w io.Writer, ps strictyaml.Problems, _ string) error { return asJSON(w, ps) },
+	"github": func(w io.Writer, ps strictyaml.Problems, _ string) error { return asGitHub(w, ps) },
+	"sarif":  asSARIF,
 }
 
-func reportText(w io.Writer, ps load.Problems) error {
+// Text prints a line for each problem, and the source line where that helps.
+func Text(w io.Writer, ps strictyaml.Problems) error {
 	for _, p := range ps {
-		if _, err := fmt.Fprintln(w, p); err != nil {
+		if _, err := fmt.Fprintln(w, visible(p.String())); err != nil {
 			return err
 		}
 		if e := p.Excerpt(); e != "" {
@@ -32,9 +43,27 @@ func reportText(w io.Writer, ps load.Problems) error {
 	return nil
 }
 
-func reportJSON(w io.Writer, ps load.Problems) error {
+// visible writes control characters out: a problem is a line, and what stands
+// in a file does not steer the terminal.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func asJSON(w io.Writer, ps strictyaml.Problems) error {
 	if ps == nil {
-		ps = load.Problems{}
+		ps = strictyaml.Problems{}
 	}
 	return indented(w, ps)
 }
@@ -53,7 +82,7 @@ var (
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-func reportGitHub(w io.Writer, ps load.Problems) error {
+func asGitHub(w io.Writer, ps strictyaml.Problems) error {
 	for _, p := range ps {
 		at := "file=" + githubProperty.Replace(filepath.ToSlash(p.File))
 		if p.Line > 0 {
@@ -67,7 +96,7 @@ func reportGitHub(w io.Writer, ps load.Problems) error {
 }
 
 // describe is a problem without its place and severity.
-func describe(p load.Problem) string {
+func describe(p strictyaml.Problem) string {
 	s := p.Message
 	if p.Path != "" {
 		s = p.Path + ": " + s
@@ -128,10 +157,10 @@ type (
 
 const sarifRuleID = "agent-file"
 
-func reportSARIF(w io.Writer, ps load.Problems) error {
+func asSARIF(w io.Writer, ps strictyaml.Problems, version string) error {
 	results := make([]sarifResult, 0, len(ps))
 	for _, p := range ps {
-		at := sarifPhysical{Artifact: sarifArtifact{URI: filepath.ToSlash(p.File)}}
+		at := sarifPhysical{Artifact: sarifArtifact{URI: (&url.URL{Path: filepath.ToSlash(p.File)}).String()}}
 		if p.Line > 0 {
 			at.Region = &sarifRegion{p.Line, p.Column}
 		}
@@ -141,7 +170,7 @@ func reportSARIF(w io.Writer, ps load.Problems) error {
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs: []sarifRun{{
-			Tool:       sarifTool{sarifDriver{"adkmcp", buildVersion(), []sarifRule{{sarifRuleID}}}},
+			Tool:       sarifTool{sarifDriver{"adkmcp", version, []sarifRule{{sarifRuleID}}}},
 			ColumnKind: "unicodeCodePoints",
 			Results:    results,
 		}},
