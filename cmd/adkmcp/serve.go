@@ -66,7 +66,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.insecureNoAuth, "insecure-no-auth", false, "serve an address that others can reach without any token")
 	f.StringSliceVar(&o.allowHosts, "allow-host", nil, "a host name under which the server is reached; repeatable")
 	f.StringSliceVar(&o.allowOrigins, "allow-origin", nil, "a web origin that may use the server, such as https://app.example.com; repeatable")
-	f.DurationVar(&o.drain, "drain-timeout", 30*time.Second, "how long running turns may go on when an HTTP server stops")
+	f.DurationVar(&o.drain, "drain-timeout", 30*time.Second, "how long an HTTP server may take to stop: running turns go on until 5 s before its end")
 	f.DurationVar(&o.bounds.ttl, "conversation-ttl", o.bounds.ttl, "how long an idle conversation is kept")
 	f.IntVar(&o.bounds.count, "max-conversations", o.bounds.count, "how many conversations are kept")
 	f.IntVar(&o.bounds.bytes, "max-conversation-bytes", o.bounds.bytes, "how large a conversation may grow")
@@ -110,7 +110,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	}
 	front, err := httpserver.New(httpserver.Config{
 		Addr: o.http, Endpoints: s.Endpoints(), Tokens: tokens, InsecureNoAuth: o.insecureNoAuth,
-		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain,
+		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain, IdleTTL: o.bounds.ttl,
 		Turns: registry, Ended: s.End, Random: rand.Reader, Log: h.log, Now: a.now, Hurry: a.hurry,
 	})
 	if err != nil {
@@ -141,6 +141,7 @@ func served(ctx context.Context, h *house) []serve.Agent {
 			Annotations:  r.cfg.Serve.Annotations,
 			Conversation: r.cfg.Serve.Conversation,
 			Runner:       r.runner,
+			Timeout:      r.cfg.Limits.Timeout.Std(),
 		}
 	}
 	return all

@@ -68,7 +68,7 @@ func CodePlace(command []Template) (index int, place string) {
 		glued := slices.ContainsFunc(r.flags, func(flag string) bool { return gluedToFlag(text, flag) })
 		operand := !code && !flag && !r.isOption(text) && !r.takesValue(previous) && (text != "" || len(places) > 0)
 		next, isReader := readers[programName(text)]
-		isReader = isReader && !code && !slices.Contains(r.values, previous) && !(operand && r.tail)
+		isReader = isReader && !code && !slices.Contains(r.values, previous) && (!operand || !r.tail)
 		if len(places) > 0 && (code || flag || glued || operand && r.bare && !isReader) {
 			return i, places[0]
 		}

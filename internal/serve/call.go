@@ -25,6 +25,9 @@ func (s *Server) call(ctx context.Context, a *Agent, req *mcp.CallToolRequest) (
 			result = failure("an internal error; the server's log says more")
 		}
 	}()
+	if _, never := req.Params.Arguments.(withdrawn); never || ctx.Err() != nil {
+		return failure("the call was cancelled")
+	}
 	in, problem := arguments(req)
 	if problem != "" {
 		return failure(problem)
@@ -41,6 +44,7 @@ func (s *Server) call(ctx context.Context, a *Agent, req *mcp.CallToolRequest) (
 			Key: th.key, Mode: th.mode, Caller: peer.Caller,
 			Input: genai.NewContentFromText(in.request, genai.RoleUser),
 		},
+		Patience:  a.Timeout,
 		Arguments: th.arguments(in),
 		Observe:   p.observe,
 	})
@@ -53,12 +57,19 @@ func (s *Server) call(ctx context.Context, a *Agent, req *mcp.CallToolRequest) (
 	}
 	if !p.wait(ctx, held) {
 		held.Cancel()
+		if th.fresh && th.tell { // nobody will ever know its handle
+			s.drop(ctx, th.key)
+		}
 		return failure("the call was cancelled")
 	}
 	out := held.Outcome()
 	held.Leave(!closed(peer.Gone))
 	return s.result(a, th, out)
 }
+
+// withdrawn stands in place of the arguments of a call that was cancelled
+// before it began.
+type withdrawn struct{}
 
 // input is what a call says.
 type input struct {

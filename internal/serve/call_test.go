@@ -150,7 +150,34 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestProgressRate: a flood gives ten notifications a second at most, the last
+// TestProgressOfManyTools: what does not fit one message comes in the next.
+func TestProgressOfManyTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s script
+		var want []string
+		for i := range 15 {
+			name := fmt.Sprintf("a_tool_with_quite_a_long_name_%d", i)
+			s = append(s, script{{0, started(name)}, {0, finished(name, false)}}...)
+			want = append(want, "running "+name, name+" done")
+		}
+		f := newFixture(t, config.PerConnection, serve.Agent{Name: "slow", Runner: s, File: "slow.yaml"})
+		c := newCaller("k")
+		m := call(1, "x", map[string]any{"progressToken": "p"})
+		m["params"].(map[string]any)["name"] = "slow"
+		f.send(t, t.Context(), c, m)
+		for _, text := range c.messages {
+			if n := len([]rune(text)); n > 200 {
+				t.Errorf("%d characters", n)
+			}
+		}
+		if got := strings.Split(strings.Join(c.messages[1:], " · "), " · "); !slices.Equal(got, want) {
+			t.Errorf("messages %q", c.messages)
+		}
+		f.stop(t)
+	})
+}
+
+// TestProgressRate: a flood gives ten rounds of notifications a second at most, the last
 // event included.
 func TestProgressRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -164,13 +191,16 @@ func TestProgressRate(t *testing.T) {
 		m := call(1, "x", map[string]any{"progressToken": "p"})
 		m["params"].(map[string]any)["name"] = "slow"
 		f.send(t, t.Context(), c, m)
-		if len(c.messages) > 22 || !strings.HasSuffix(c.messages[len(c.messages)-1], "n1999") {
-			t.Errorf("%d messages, last %q", len(c.messages), c.messages[len(c.messages)-1])
+		if rounds := len(slices.Compact(c.at)); rounds > 22 || !strings.HasSuffix(c.messages[len(c.messages)-1], "n1999") {
+			t.Errorf("%d rounds, last %q", rounds, c.messages[len(c.messages)-1])
 		}
 		for _, text := range c.messages {
 			if n := len([]rune(text)); n > 200 {
 				t.Errorf("%d characters", n)
 			}
+		}
+		if !strings.Contains(strings.Join(c.messages, "\n"), "68 earlier lines left out · n") {
+			t.Errorf("what is left out is not told: %q", c.messages)
 		}
 		f.stop(t)
 	})
@@ -278,24 +308,60 @@ func TestForeignHandle(t *testing.T) {
 	f.stop(t)
 }
 
-// TestOverlappingTurns is attack C04: turns of one conversation are one after
-// the other.
-func TestOverlappingTurns(t *testing.T) {
+// TestCancelBeforeTheTurn: a cancel that comes between the library's two looks
+// at a call, or before the call begins, starts no turn.
+func TestCancelBeforeTheTurn(t *testing.T) {
 	f := newFixture(t, config.PerConnection)
-	got := make(chan map[string]any)
-	for i := range 20 {
-		go func() { got <- f.send(t, t.Context(), newCaller("k"), call(i, fmt.Sprintf("echo %d", i), nil)) }()
+	late := newCaller("k")
+	looks := 0
+	late.Cancelled = func(id any) bool { looks++; return id == float64(1) && looks > 1 }
+	early, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, m := range map[string]map[string]any{
+		"between": f.send(t, t.Context(), late, call(1, "echo a", nil)),
+		"before":  f.send(t, early, newCaller("k"), call(1, "echo a", nil)),
+	} {
+		if texts, isError, _ := result(t, m); !isError || texts[0] != "the call was cancelled" {
+			t.Errorf("%s: %q", name, texts)
+		}
 	}
-	seen := make(map[string]bool)
-	for range 20 {
-		texts, _, _ := result(t, <-got)
-		_, turn, _ := strings.Cut(texts[0], ", turn ")
-		seen[turn] = true
-	}
-	if len(seen) != 20 {
-		t.Errorf("%d different turn numbers, want 20", len(seen))
+	if n := len(f.agent.callers); n != 0 {
+		t.Errorf("%d turns began", n)
 	}
 	f.stop(t)
+}
+
+// TestCancelledFreshConversationIsDeleted: nobody knows its handle.
+func TestCancelledFreshConversationIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, config.Explicit)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		f.send(t, ctx, newCaller("k"), call(1, "wait for it", nil))
+		synctest.Wait()
+		if len(f.agent.deleted) != 1 || len(f.agent.said) != 0 {
+			t.Errorf("deleted %v, left %v", f.agent.deleted, f.agent.said)
+		}
+		f.stop(t)
+	})
+}
+
+// TestWaitedInVain: who does not get his turn in time is told what to do.
+func TestWaitedInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runner := newFakeAgent()
+		f := newFixture(t, config.PerConnection, serve.Agent{Name: "slow", File: "slow.yaml", Runner: runner, Timeout: time.Minute})
+		m := call(1, "wait long", nil)
+		m["params"].(map[string]any)["name"] = "slow"
+		go f.send(t, t.Context(), newCaller("k"), m)
+		synctest.Wait()
+		texts, isError, _ := result(t, f.send(t, t.Context(), newCaller("k"), m))
+		if !isError || !strings.Contains(texts[0], "in time") || !strings.Contains(texts[0], "ry again later, or pass new") {
+			t.Error(texts)
+		}
+		close(runner.release)
+		f.stop(t)
+	})
 }
 
 func TestAgentSeesTheCaller(t *testing.T) {

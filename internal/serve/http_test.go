@@ -146,6 +146,7 @@ func TestHTTPLostConnection(t *testing.T) {
 	waitFor(t, "the cancel", func() bool { _, ended := f.agent.counts(); return ended == 1 })
 
 	lose(2, "wait for rain")
+	time.Sleep(300 * time.Millisecond) // the server notices, and tells nobody
 	time.AfterFunc(100*time.Millisecond, func() { close(f.agent.release) })
 	r := w.mustPost("/mcp", call(3, "wait for rain", nil), "Mcp-Session-Id", session)
 	if texts, isError, _ := result(t, r.last()); isError || texts[0] != "Waited for for rain" {

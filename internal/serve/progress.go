@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -15,11 +16,12 @@ const (
 	// beatEvery is how long a caller hears nothing at most. Some hosts give a
 	// silent HTTP call up after 60 seconds.
 	beatEvery = 15 * time.Second
-	// progressEvery is the least time between two notifications; what happens
-	// meanwhile goes into one (basic/patterns/progress asks for a limit).
+	// progressEvery is the least time between two rounds of notifications; what
+	// happens meanwhile goes into one round (basic/patterns/progress asks for a limit).
 	progressEvery = 100 * time.Millisecond
 	// maxMessage is the length of a message in characters, maxPending the
 	// number of lines that wait for being sent.
+	// Beyond it the oldest are left out.
 	maxMessage = 200
 	maxPending = 32
 	separator  = " · "
@@ -37,6 +39,7 @@ type progress struct {
 
 	mu      sync.Mutex
 	pending []string
+	dropped int           // lines that did not fit into pending
 	ready   chan struct{} // holds a token while there is something pending
 }
 
@@ -57,6 +60,7 @@ func (p *progress) observe(e *session.Event) {
 	defer p.mu.Unlock()
 	if len(p.pending) == maxPending {
 		p.pending = append(p.pending[:0], p.pending[1:]...)
+		p.dropped++
 	}
 	p.pending = append(p.pending, line)
 	select {
@@ -108,14 +112,17 @@ func (p *progress) beat(message string) {
 	}
 }
 
-// flush sends what is pending.
+// flush sends what is pending, in as many notifications as that needs.
 func (p *progress) flush() {
 	p.mu.Lock()
-	lines := p.pending
-	p.pending = nil
+	lines, dropped := p.pending, p.dropped
+	p.pending, p.dropped = nil, 0
 	p.mu.Unlock()
-	if len(lines) > 0 {
-		p.send(join(lines))
+	if dropped > 0 {
+		lines = append([]string{fmt.Sprintf("%d earlier lines left out", dropped)}, lines...)
+	}
+	for _, message := range pack(lines) {
+		p.send(message)
 	}
 }
 
@@ -194,15 +201,19 @@ func cut(text string) string {
 	return strings.TrimSpace(string(r[:maxMessage-1])) + "…"
 }
 
-// join makes one message of lines; if they do not fit, the newest ones count.
-func join(lines []string) string {
-	from, length := len(lines), -len(separator)
-	for from > 0 {
-		length += len(separator) + len([]rune(lines[from-1]))
-		if length > maxMessage && from < len(lines) {
-			break
+// pack puts lines together to messages, each with as many as fit.
+func pack(lines []string) (messages []string) {
+	length := 0 // of the last message
+	for _, line := range lines {
+		line = cut(line)
+		n := len([]rune(line))
+		if more := len([]rune(separator)) + n; len(messages) > 0 && length+more <= maxMessage {
+			messages[len(messages)-1] += separator + line
+			length += more
+			continue
 		}
-		from--
+		messages = append(messages, line)
+		length = n
 	}
-	return cut(strings.Join(lines[from:], separator))
+	return messages
 }

@@ -104,7 +104,7 @@ func (s *Server) startFailure(a *Agent, err error) *mcp.CallToolResult {
 	case errors.Is(err, turns.ErrCancelled), errors.Is(err, context.Canceled):
 		return failure("the call was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure("the agent did not get its turn in time: an earlier one of this conversation is still running")
+		return failure("the agent did not get its turn in time: an earlier one of this conversation is still running. Try again later, or pass new as the argument conversation to start afresh")
 	}
 	s.opts.Log.Error("a turn failed", "agent", a.Name, "error", err)
 	return failure("an internal error; the server's log says more")

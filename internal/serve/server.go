@@ -49,7 +49,10 @@ type Agent struct {
 	Annotations config.Annotations
 	// Conversation ties calls together; empty means PerConnection.
 	Conversation config.Conversation
-	Runner       turns.Runner
+	// Timeout is how long a call waits for earlier turns of its conversation;
+	// by default for as long as they take.
+	Timeout time.Duration
+	Runner  turns.Runner
 }
 
 // Options make a [Server].
@@ -147,6 +150,13 @@ func (s *Server) server(name string, more ...server.ServerOption) *server.MCPSer
 			return turns.ErrCancelled
 		}
 		return nil
+	})
+	// A cancel that comes between the check above and the library's note of the
+	// call would be lost.
+	hooks.AddBeforeCallTool(func(ctx context.Context, id any, req *mcp.CallToolRequest) {
+		if cancelled := turns.PeerOf(ctx).Cancelled; cancelled != nil && cancelled(id) {
+			req.Params.Arguments = withdrawn{}
+		}
 	})
 	return server.NewMCPServer(name, s.opts.Version, append(more,
 		server.WithToolCapabilities(false),

@@ -1,12 +1,16 @@
 package serve_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/serve/stdio"
 )
 
 // promptly tells an end from a wait for a turn that never ends. The second and
@@ -73,10 +77,37 @@ func TestStdioEnds(t *testing.T) {
 				t.Errorf("%d turns active, %d cancelled", active, ended)
 			}
 			// The connection's conversation has gone with it.
-			if n := len(f.agent.deleted); n != 1 {
-				t.Errorf("%d conversations deleted", n)
+			for key, said := range f.agent.said {
+				if slices.Contains(said, "wait for ever") {
+					t.Errorf("%v is left", key)
+				}
 			}
 		})
+	}
+}
+
+// TestStdioBlockedProgress: a host that does not read its progress cannot make
+// turns outlive the server.
+func TestStdioBlockedProgress(t *testing.T) {
+	f := newFixture(t, config.PerConnection)
+	f.agent.started = make(chan string, 1)
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	defer inW.Close()
+	defer outR.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- stdio.Run(ctx, stdio.Config{Server: f.server.All(), In: inR, Out: outW, Turns: f.turns, Ended: f.server.End, Log: quiet()})
+	}()
+	(&pipe{t: t, in: inW}).write(call(1, "wait for ever", map[string]any{"progressToken": "p"}))
+	<-f.agent.started
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if active, ended := f.agent.counts(); active != 0 || ended != 1 {
+		t.Errorf("%d turns active, %d cancelled", active, ended)
 	}
 }
 
@@ -105,15 +136,7 @@ func TestStdioCancel(t *testing.T) {
 			p.write(call("c", "wait for it", meta))
 			<-f.agent.started
 			p.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": "c"}})
-			for deadline := time.Now().Add(limit); ; {
-				if _, ended := f.agent.counts(); ended == 1 {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatal("the turn was not stopped")
-				}
-				time.Sleep(time.Millisecond)
-			}
+			waitFor(t, "the cancel", func() bool { _, ended := f.agent.counts(); return ended == 1 })
 			// Nothing more comes for it.
 			p.write(call("d", "echo d", nil))
 			for {

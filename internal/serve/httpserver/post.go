@@ -52,16 +52,25 @@ type message struct {
 	Method string          `json:"method"`
 	ID     json.RawMessage `json:"id"`
 	Params struct {
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
+		Meta map[string]json.RawMessage `json:"_meta"`
 	} `json:"params"`
+}
+
+// version gives the protocol version that a message itself names. As in the
+// library its name counts in this very spelling only, which a struct's field
+// would not, and a value that is no string is none.
+func (m *message) version() string {
+	var v string
+	if json.Unmarshal(m.Params.Meta[mcp.MetaKeyProtocolVersion], &v) != nil {
+		return ""
+	}
+	return v
 }
 
 // modern reports whether a message belongs to MCP 2026-07-28 or later. The
 // library decides in the same way, and refuses those that contradict themselves.
 func (m *message) modern(r *http.Request) bool {
-	return mcp.IsModernProtocol(m.Params.Meta.Version) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+	return mcp.IsModernProtocol(m.version()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }
 
 func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
@@ -91,8 +100,8 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	peer := &turns.Peer{Caller: agent.Caller{Principal: principalOf(r.Context()), Header: passedOn(r.Header)}}
-	ctx, lost := context.WithCancel(turns.WithPeer(r.Context(), peer))
-	defer lost()
+	ctx, cancel := context.WithCancel(turns.WithPeer(r.Context(), peer))
+	defer cancel()
 	if !modern {
 		leave, ok := e.admit(w, r, &m)
 		if !ok {
@@ -106,7 +115,10 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		peer.Gone = ctx.Done()
 		ctx = context.WithoutCancel(ctx)
 	}
-	s := newSink(w, r, lost)
+	s := newSink(w, r, func(err error) {
+		e.server.clientGone(r.Context(), err)
+		cancel()
+	})
 	if s.stream {
 		peer.Notify, peer.KeepAlive = s.notify, s.keepAlive
 	}
@@ -151,7 +163,13 @@ func (e *endpoint) delete(w http.ResponseWriter, r *http.Request) {
 		}
 		defer leave(context.WithoutCancel(r.Context()))
 	}
-	e.library.Handle(newSink(w, r, func() {}), &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: r.Context()})
+	s := newSink(w, r, func(err error) { e.server.clientGone(r.Context(), err) })
+	e.library.Handle(s, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: r.Context()})
+}
+
+// clientGone is told when a client does not take its answer.
+func (s *Server) clientGone(ctx context.Context, err error) {
+	s.cfg.Log.DebugContext(ctx, "a client has gone before its answer was written", "error", err)
 }
 
 // readBody reads the body within its bounds on size and time, which has begun

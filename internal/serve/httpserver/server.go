@@ -64,8 +64,14 @@ type Config struct {
 	// and web origins that may use it, beside its own.
 	AllowHosts   []string
 	AllowOrigins []string
-	// DrainTimeout is how long running turns may go on when the server stops.
+	// DrainTimeout is how long the server takes to stop, while running turns may
+	// go on. Its last closeTimeout is for the answers of those that are then
+	// cancelled; one of less than twice that is for the turns alone, and
+	// closeTimeout comes after it.
 	DrainTimeout time.Duration
+	// IdleTTL is how long a conversation is kept that is not used. A session
+	// lives without a request for as long, and for half an hour at least.
+	IdleTTL time.Duration
 	// Hurry, once closed, cuts DrainTimeout short; nil for never.
 	Hurry <-chan struct{}
 	Turns *turns.Registry
@@ -106,6 +112,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	table.idleTTL = max(sessionIdle, c.IdleTTL)
 	s := &Server{cfg: c, guard: g, sessions: table, mux: http.NewServeMux(), body: bodyTimeout}
 	s.mux.HandleFunc("GET /livez", s.live)
 	s.mux.HandleFunc("GET /readyz", s.ready)
@@ -128,7 +135,7 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 }
 
 // Serve serves on l until ctx ends, then stops: no new requests are taken and
-// /readyz says so, running turns go on for DrainTimeout and are then cancelled,
+// /readyz says so, running turns go on (see DrainTimeout) and are then cancelled,
 // and their callers get their results. It returns nil if it was ctx that ended
 // it. l is closed.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -161,19 +168,25 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return group.Wait()
 }
 
-// stop ends everything, within DrainTimeout and twice closeTimeout.
+// stop ends everything, in DrainTimeout and closeTimeout at most. Answers have
+// closeTimeout from when the last turn has ended.
 func (s *Server) stop(ctx context.Context, cancel context.CancelFunc, h *http.Server) {
 	s.draining.Store(true)
 	s.cfg.Log.Info("stopping", "drain_timeout", s.cfg.DrainTimeout)
-	closing, closed := context.WithTimeout(ctx, s.cfg.DrainTimeout+2*closeTimeout)
-	defer closed()
+	grace := s.cfg.DrainTimeout
+	if grace >= 2*closeTimeout {
+		grace -= closeTimeout
+	}
+	stopping, stopped := context.WithTimeout(ctx, grace+closeTimeout)
+	defer stopped()
+	closing, cut := context.WithCancel(stopping)
+	defer cut()
 	var group errgroup.Group
 	group.Go(func() error { return h.Shutdown(closing) })
-	stopping, stopped := context.WithTimeout(closing, s.cfg.DrainTimeout+closeTimeout)
-	defer stopped()
-	if err := s.cfg.Turns.Stop(stopping, s.cfg.DrainTimeout, s.cfg.Hurry); err != nil {
+	if err := s.cfg.Turns.Stop(stopping, grace, s.cfg.Hurry); err != nil {
 		s.cfg.Log.Error("stopping", "error", err)
 	}
+	defer time.AfterFunc(closeTimeout, cut).Stop()
 	if err := group.Wait(); err != nil {
 		s.cfg.Log.Warn("connections were cut at the end", "error", err)
 		cancel()

@@ -14,10 +14,13 @@ import (
 	"time"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
 const (
-	// sessionIdle is how long a session lives without a request.
+	// sessionIdle is how long a session lives without a request, at least: it
+	// takes its conversations with it, which may be kept for longer.
 	sessionIdle = 30 * time.Minute
 	sweepEvery  = time.Minute
 	// maxSessions is how many sessions one principal may have. Past it the one
@@ -37,10 +40,11 @@ var (
 // whom and for which endpoint it was made, so that one that was made up, or
 // belongs to somebody else, is the same as one that never was.
 type sessions struct {
-	key    []byte // of this process
-	random io.Reader
-	now    func() time.Time
-	ended  func(context.Context, string)
+	key     []byte // of this process
+	random  io.Reader
+	now     func() time.Time
+	idleTTL time.Duration
+	ended   func(context.Context, string)
 
 	mu   sync.Mutex
 	open map[string]*mcpSession
@@ -58,7 +62,7 @@ type mcpSession struct {
 }
 
 func newSessions(random io.Reader, now func() time.Time, ended func(context.Context, string)) (*sessions, error) {
-	t := &sessions{key: make([]byte, sha256.Size), random: random, now: now, ended: ended, open: make(map[string]*mcpSession)}
+	t := &sessions{key: make([]byte, sha256.Size), random: random, now: now, idleTTL: sessionIdle, ended: ended, open: make(map[string]*mcpSession)}
 	if _, err := io.ReadFull(random, t.key); err != nil {
 		return nil, fmt.Errorf("no random bytes for session ids: %w", err)
 	}
@@ -169,13 +173,13 @@ func (t *sessions) room(principal string) (evict *mcpSession, err error) {
 	return evict, nil
 }
 
-// idle lists the sessions that have had no call for sessionIdle.
+// idle lists the sessions that have had no call for idleTTL.
 func (t *sessions) idle() []*mcpSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []*mcpSession
 	for _, s := range t.open {
-		if s.calls == 0 && !s.over && t.now().Sub(s.used) >= sessionIdle {
+		if s.calls == 0 && !s.over && t.now().Sub(s.used) >= t.idleTTL {
 			list = append(list, s)
 		}
 	}
@@ -234,15 +238,17 @@ func (r resolver) ResolveSessionIdManager(req *http.Request) mcpserver.SessionId
 	m := manager{endpoint: r.endpoint}
 	if req != nil {
 		m.principal = principalOf(req.Context())
+		m.entered = turns.PeerOf(req.Context()).Connection
 	}
 	return m
 }
 
 // manager gives the library our sessions, for one request. Who may use which
-// session has been checked before.
+// session has been checked before, by enter.
 type manager struct {
 	endpoint  *endpoint
 	principal string
+	entered   string // the session that the request has entered, if any
 }
 
 // Generate makes the session of an initialize.
@@ -254,8 +260,13 @@ func (m manager) Generate() string {
 	return id
 }
 
-// Validate accepts every id, since none comes here that was not checked.
-func (manager) Validate(string) (terminated bool, err error) { return false, nil }
+// Validate accepts the session that the request has entered and no other.
+func (m manager) Validate(id string) (terminated bool, err error) {
+	if id == "" || id != m.entered {
+		return false, errNoSession
+	}
+	return false, nil
+}
 
 // Terminate ends a session.
 func (m manager) Terminate(id string) (notAllowed bool, err error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
 // start opens a session over HTTP.
@@ -76,6 +77,38 @@ func TestC02Fixation(t *testing.T) {
 	for _, chosen := range []string{"mine", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8"} {
 		if status, _ := s.list(chosen); status != 404 {
 			t.Errorf("%q: %d", chosen, status)
+		}
+	}
+}
+
+// TestC02VersionByCase: a protocol version under a name in another case is none,
+// for us as for the library, so it opens no way round the sessions.
+func TestC02VersionByCase(t *testing.T) {
+	s := open(t, nil).serve()
+	meta := `"_meta":{"IO.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	for name, tt := range map[string]struct {
+		session string
+		status  int
+	}{"none": {"", http.StatusBadRequest}, "made up": {"made-up", http.StatusNotFound}} {
+		res, body := s.send(http.MethodPost, strings.NewReader(strings.Replace(toolCall, modernMeta, meta, 1)),
+			"Mcp-Protocol-Version", "", "Mcp-Session-Id", tt.session)
+		if res.StatusCode != tt.status || s.calls.Load() != 0 {
+			t.Errorf("%s: %d %s, %d calls", name, res.StatusCode, body, s.calls.Load())
+		}
+	}
+}
+
+// TestValidate: the library's manager knows only the session that the request
+// has entered.
+func TestValidate(t *testing.T) {
+	for entered, ids := range map[string]map[string]bool{"": {"": false, "s_x": false}, "s_x": {"": false, "s_x": true, "s_y": false}} {
+		r := newPost(t, "")
+		r = r.WithContext(turns.WithPeer(r.Context(), &turns.Peer{Connection: entered}))
+		m := resolver{}.ResolveSessionIdManager(r)
+		for id, want := range ids {
+			if _, err := m.Validate(id); (err == nil) != want {
+				t.Errorf("entered %q, %q: %v", entered, id, err)
+			}
 		}
 	}
 }
@@ -195,6 +228,23 @@ func drain(c chan string) (all []string) {
 			all = append(all, s)
 		default:
 			return all
+		}
+	}
+}
+
+// TestIdleTTL: a session lives as long as its conversations.
+func TestIdleTTL(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{0: sessionIdle, time.Minute: sessionIdle, 3 * time.Hour: 3 * time.Hour} {
+		now := time.Now()
+		s := open(t, func(c *Config) { c.IdleTTL, c.Now = ttl, func() time.Time { return now } }).server
+		if _, err := s.sessions.create("ann", &endpoint{path: "/mcp"}); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(want - time.Second)
+		early := len(s.sessions.idle())
+		now = now.Add(time.Second)
+		if late := len(s.sessions.idle()); early != 0 || late != 1 {
+			t.Errorf("%v: %d idle before %v, %d after", ttl, early, want, late)
 		}
 	}
 }

@@ -19,14 +19,14 @@ type sink struct {
 	stream bool
 	// lost is called when the client does not take what is written any more:
 	// it has gone, or has not read for writeTimeout.
-	lost func()
+	lost func(error)
 
 	mu     sync.Mutex
 	status int  // what was sent, 0 before
 	events bool // an event stream was begun
 }
 
-func newSink(w http.ResponseWriter, r *http.Request, lost func()) *sink {
+func newSink(w http.ResponseWriter, r *http.Request, lost func(error)) *sink {
 	return &sink{w: w, rc: http.NewResponseController(w), stream: accepts(r, "text/event-stream"), lost: lost}
 }
 
@@ -72,17 +72,20 @@ func (s *sink) begin(status int) {
 }
 
 // Write writes a part of the library's answer, which in a stream is one event.
+// It hides that the client has gone: the library would log an error for what
+// clients do all the time, and has nothing else to do about it.
 func (s *sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin(http.StatusOK)
 	if !s.events || bytes.HasPrefix(p, []byte("event:")) || bytes.HasPrefix(p, []byte("id:")) {
 		extend(s.rc)
-		return s.w.Write(p)
+		if _, err := s.w.Write(p); err != nil {
+			s.lost(err)
+		}
+		return len(p), nil
 	}
-	if err := s.event(p); err != nil {
-		return 0, err
-	}
+	_ = s.event(p) // which has told of an error
 	return len(p), nil
 }
 
@@ -138,7 +141,7 @@ func (s *sink) flush(p []byte) error {
 		err = s.rc.Flush()
 	}
 	if err != nil {
-		s.lost()
+		s.lost(err)
 	}
 	return err
 }

@@ -1,8 +1,11 @@
 package httpserver
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +55,7 @@ func newTestSink(t *testing.T, accept string) (*sink, *line) {
 		r.Header.Set("Accept", accept)
 	}
 	l := &line{t: t, header: make(http.Header)}
-	return newSink(l, r, func() { l.lost++ }), l
+	return newSink(l, r, func(error) { l.lost++ }), l
 }
 
 const both = "application/json, Text/Event-Stream;q=0.9"
@@ -114,5 +117,41 @@ func TestSinkSaysWhenTheClientIsLost(t *testing.T) {
 	}
 	if l.lost != 1 {
 		t.Error("the call does not hear of it")
+	}
+}
+
+// A client that has gone is no error of the library's, which would log one.
+func TestSinkKeepsALostClientToItself(t *testing.T) {
+	for _, contentType := range []string{"application/json", "text/event-stream"} {
+		s, l := newTestSink(t, both)
+		l.broken = errors.New("lost")
+		s.Header().Set("Content-Type", contentType)
+		if n, err := s.Write([]byte("{}\n")); n != 3 || err != nil || l.lost != 1 {
+			t.Errorf("%s: %d, %v, heard %d times", contentType, n, err, l.lost)
+		}
+	}
+}
+
+// gone is the response to a client that has gone.
+type gone struct{ header http.Header }
+
+func (g gone) Header() http.Header       { return g.header }
+func (g gone) WriteHeader(int)           {}
+func (g gone) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestLostClientIsLoggedAtDebug(t *testing.T) {
+	var log bytes.Buffer
+	s := open(t, func(c *Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader(toolCall))
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "canary",
+	} {
+		r.Header.Set(name, value)
+	}
+	s.server.ServeHTTP(gone{make(http.Header)}, r)
+	if got := log.String(); s.calls.Load() != 1 || !strings.Contains(got, "broken pipe") || strings.Contains(got, "level=ERROR") || strings.Contains(got, "level=WARN") {
+		t.Errorf("after %d calls: %s", s.calls.Load(), got)
 	}
 }

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -98,6 +99,37 @@ func TestA07Slowloris(t *testing.T) {
 		t.Errorf("a call takes %v, want at most %v; alone it takes %v", p, most, percentile(alone, 99))
 	}
 	t.Logf("%d calls meanwhile, p99 %v, alone %v", len(meanwhile), percentile(meanwhile, 99), percentile(alone, 99))
+}
+
+// TestStopIsBounded: a request that never becomes whole cannot keep a server
+// without turns for longer than answers may take.
+func TestStopIsBounded(t *testing.T) {
+	s := open(t, func(c *Config) { c.DrainTimeout = time.Hour })
+	l, err := s.server.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.server.Serve(ctx, l) }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// The server asks for the body, so it is in the request then.
+	_, err = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+	if _, readErr := conn.Read(make([]byte, 100)); err != nil || readErr != nil {
+		t.Fatal(err, readErr)
+	}
+	start := time.Now()
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > closeTimeout+3*time.Second {
+		t.Errorf("took %v", took)
+	}
 }
 
 func percentile(all []time.Duration, p int) time.Duration {

@@ -79,7 +79,7 @@ func (r *reader) watch(line []byte) bool {
 	switch {
 	case m.Method == "notifications/cancelled" && m.ID == nil:
 		r.requests.cancel(m.Params.RequestID)
-	case m.Method != "" && m.ID != nil && m.Result == nil:
+	case m.Method != "" && isID(m.ID) && m.Result == nil:
 		if !r.requests.add(m.ID) {
 			r.refuse(m.ID, codeInternal, "too many requests are waiting: try again later")
 			return false

@@ -89,13 +89,15 @@ func Run(ctx context.Context, c Config) error {
 
 	stopping, stopped := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer stopped()
+	// The turns first: a call whose host does not read hangs where it tells of
+	// its progress, and cannot stop its own.
+	if err := c.Turns.Stop(stopping, 0, nil); err != nil {
+		c.Log.Error("stopping", "error", err)
+	}
 	select {
 	case <-listening:
 	case <-stopping.Done(): // blocked by a host that does not read
 		c.Log.Error("stopping: the output is blocked, responses are lost")
-	}
-	if err := c.Turns.Stop(stopping, 0, nil); err != nil {
-		c.Log.Error("stopping", "error", err)
 	}
 	c.Ended(stopping, Connection)
 	cause := context.Cause(ctx)

@@ -85,6 +85,17 @@ func TestA16(t *testing.T) {
 	}
 }
 
+// TestOddIds: an id that is none has no place in the table, out of which no
+// answer would take it.
+func TestOddIds(t *testing.T) {
+	for id, want := range map[string]int{`{}`: 0, `[1]`: 0, `true`: 0, `null`: 0, `1.5`: 1, `"x"`: 1} {
+		r := newTestReader(strings.NewReader(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`+"\n"), io.Discard)
+		if r.next(); len(r.line) == 0 || len(r.requests.pending) != want {
+			t.Errorf("%s: read %q, %d pending", id, r.line, len(r.requests.pending))
+		}
+	}
+}
+
 func TestTooManyRequests(t *testing.T) {
 	var out bytes.Buffer
 	const line = `{"jsonrpc":"2.0","id":"one more","method":"x"}` + "\n"

@@ -87,6 +87,16 @@ func key(id any) string {
 	return string(b)
 }
 
+// isID reports whether a message's id is one: what the library answers to
+// others cannot be told from what it answers to unreadable messages.
+func isID(id any) bool {
+	switch id.(type) {
+	case string, float64:
+		return true
+	}
+	return false
+}
+
 // message is what we look at of an incoming message. The library decides by
 // the same fields what it answers.
 type message struct {

@@ -28,11 +28,11 @@ func (a *Attachment) Leave(delivered bool) {
 		return
 	}
 	t.delivered = t.delivered || delivered
-	if len(t.attached) > 0 || !t.over || r.open[t.id] != t {
+	if len(t.attached) > 0 || !t.over {
 		return
 	}
 	if t.delivered {
-		delete(r.open, t.id)
+		r.drop(t)
 	} else {
 		r.keep(t)
 	}
@@ -55,14 +55,10 @@ func (a *Attachment) Cancel() {
 	if !t.detach(a) {
 		return
 	}
-	for other := range t.attached {
-		if !other.absent {
-			return
-		}
+	if !t.abandoned() {
+		return
 	}
-	if r.open[t.id] == t {
-		delete(r.open, t.id)
-	}
+	r.drop(t)
 	t.cancel(ErrCancelled)
 }
 

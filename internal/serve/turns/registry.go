@@ -69,6 +69,9 @@ type Request struct {
 	// conversation are taken for the same request, sent again. Empty means that
 	// nobody can ask for this turn again, as when its conversation is new.
 	Arguments string
+	// Patience is how long the turn waits for the one before it in its
+	// conversation; 0 for as long as that takes.
+	Patience time.Duration
 	// Observe sees the events as they happen, from now on. It must return at
 	// once and not call the registry.
 	Observe func(*session.Event)
@@ -87,8 +90,8 @@ type Registry struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	open     map[ident]*turn // that can be attached to: running, or ended and kept
-	kept     []*turn         // ended without having been delivered, oldest first
+	open     []*turn // that can be attached to: running, or ended and kept, oldest first
+	kept     []*turn // those that ended without having been delivered, oldest first
 	running  map[*turn]struct{}
 	busy     map[session.Key]*conversation
 	stopping bool
@@ -104,7 +107,7 @@ type ident struct {
 
 // conversation is one that has turns.
 type conversation struct {
-	turns int
+	line  []*turn // in order of arrival; the first one runs
 	after []func(context.Context)
 }
 
@@ -115,6 +118,7 @@ type turn struct {
 	id        ident
 	began     time.Time
 	cancel    context.CancelCauseFunc
+	first     chan struct{} // closed when no turn is before it in its conversation
 	done      chan struct{}
 	outcome   Outcome
 	over      bool
@@ -131,9 +135,14 @@ func (t *turn) awaits(now time.Time) bool {
 	if t.over {
 		return len(t.attached) == 0
 	}
+	return t.abandoned() || now.Sub(t.began) >= RepeatAfter
+}
+
+// abandoned reports whether nobody who is still there waits for a turn.
+func (t *turn) abandoned() bool {
 	for a := range t.attached {
 		if !a.absent {
-			return now.Sub(t.began) >= RepeatAfter
+			return false
 		}
 	}
 	return true
@@ -144,7 +153,6 @@ func New(log *slog.Logger, now func() time.Time) *Registry {
 	return &Registry{
 		log:     log,
 		now:     now,
-		open:    make(map[ident]*turn),
 		running: make(map[*turn]struct{}),
 		busy:    make(map[session.Key]*conversation),
 		ended:   make(chan struct{}),
@@ -153,6 +161,7 @@ func New(log *slog.Logger, now func() time.Time) *Registry {
 
 // Attach attaches to the turn that q asks for: to one that was asked for before
 // and whose caller has gone or may have (see RepeatAfter), else to a new one.
+// Turns of one conversation run one after the other, in the order of Attach.
 // The turn takes the values of ctx, but not its end. The error is ErrStopping
 // or ErrBusy. The caller must end with one of the methods of [Attachment].
 func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
@@ -160,8 +169,12 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forget()
-	if t := r.open[id]; t != nil && q.Arguments != "" && t.awaits(r.now()) {
-		return r.join(t, q.Observe)
+	if q.Arguments != "" {
+		for _, t := range r.open {
+			if t.id == id && t.awaits(r.now()) {
+				return r.join(t, q.Observe)
+			}
+		}
 	}
 	if r.stopping {
 		return nil, ErrStopping
@@ -170,15 +183,21 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 		return nil, ErrBusy
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	t := &turn{id: id, began: r.now(), cancel: cancel, done: make(chan struct{}), attached: make(map[*Attachment]struct{}, 1)}
+	t := &turn{id: id, began: r.now(), cancel: cancel, attached: make(map[*Attachment]struct{}, 1),
+		first: make(chan struct{}), done: make(chan struct{})}
+	r.supersede(id)
 	if q.Arguments != "" {
-		r.open[id] = t
+		r.open = append(r.open, t)
 	}
 	r.running[t] = struct{}{}
-	r.enter(id.key)
+	r.enter(t)
 	a, err := r.join(t, q.Observe)
 	r.wg.Go(func() {
 		defer cancel(nil)
+		if err := t.wait(ctx, q.Patience); err != nil {
+			r.end(ctx, t, Outcome{Answer: &agent.Answer{}, Err: err})
+			return
+		}
 		r.end(ctx, t, r.run(ctx, t, q))
 	})
 	return a, err
@@ -196,6 +215,37 @@ func (r *Registry) join(t *turn, observe func(*session.Event)) (*Attachment, err
 	a := &Attachment{registry: r, turn: t, observe: observe}
 	t.attached[a] = struct{}{}
 	return a, nil
+}
+
+// wait waits until it is the turn's turn in its conversation.
+func (t *turn) wait(ctx context.Context, patience time.Duration) error {
+	if patience > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	select {
+	case <-t.first:
+	case <-ctx.Done():
+	}
+	return context.Cause(ctx) // nil if it has not ended
+}
+
+// supersede forgets the other requests of a conversation that nobody waits for
+// any more: once it goes on, their answers are of yesterday.
+func (r *Registry) supersede(id ident) {
+	for _, t := range slices.Clone(r.open) {
+		if t.id.key == id.key && t.id.arguments != id.arguments && t.abandoned() {
+			r.drop(t)
+		}
+	}
+}
+
+// drop makes that nobody can attach to the turn any more.
+func (r *Registry) drop(t *turn) {
+	is := func(other *turn) bool { return other == t }
+	r.open = slices.DeleteFunc(r.open, is)
+	r.kept = slices.DeleteFunc(r.kept, is)
 }
 
 // run takes the turn and shows its events to those who are attached.
@@ -224,10 +274,13 @@ func (r *Registry) end(ctx context.Context, t *turn, out Outcome) {
 	r.mu.Lock()
 	t.outcome, t.over = out, true
 	close(t.done)
-	if r.open[t.id] == t && len(t.attached) == 0 {
+	if len(t.attached) == 0 {
+		if out.Err != nil && !errors.Is(out.Err, ErrCancelled) && !errors.Is(out.Err, ErrStopping) && !errors.Is(out.Err, context.Canceled) {
+			r.log.Error("a turn failed and nobody waits for it", "agent", t.id.key.Agent, "error", out.Err)
+		}
 		r.keep(t)
 	}
-	after := r.leave(t.id.key)
+	after := r.leave(t)
 	r.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTimeout)
@@ -242,10 +295,14 @@ func (r *Registry) end(ctx context.Context, t *turn, out Outcome) {
 	r.closeIfEnded()
 }
 
-// keep keeps the answer of a turn that nobody has got, if it is one.
+// keep keeps the answer of a turn that nobody has got, if it is one and can be
+// asked for.
 func (r *Registry) keep(t *turn) {
+	if !slices.Contains(r.open, t) {
+		return
+	}
 	if t.outcome.Err != nil || t.outcome.Answer.Problem != nil || t.outcome.Answer.Content == nil {
-		delete(r.open, t.id)
+		r.drop(t)
 		return
 	}
 	t.expires = r.now().Add(KeepFor)
@@ -257,31 +314,37 @@ func (r *Registry) keep(t *turn) {
 func (r *Registry) forget() {
 	now := r.now()
 	for len(r.kept) > 0 && (len(r.kept) > MaxKept || !now.Before(r.kept[0].expires)) {
-		if t := r.kept[0]; r.open[t.id] == t {
-			delete(r.open, t.id)
-		}
-		r.kept = slices.Delete(r.kept, 0, 1)
+		r.drop(r.kept[0])
 	}
 }
 
-func (r *Registry) enter(key session.Key) {
-	c := r.busy[key]
+// enter puts the turn at the end of its conversation's line.
+func (r *Registry) enter(t *turn) {
+	c := r.busy[t.id.key]
 	if c == nil {
 		c = &conversation{}
-		r.busy[key] = c
+		r.busy[t.id.key] = c
 	}
-	c.turns++
+	c.line = append(c.line, t)
+	if len(c.line) == 1 {
+		close(t.first)
+	}
 }
 
-// leave gives what is to be done if no turn of the conversation is left.
-func (r *Registry) leave(key session.Key) []func(context.Context) {
-	c := r.busy[key]
-	c.turns--
-	if c.turns > 0 {
-		return nil
+// leave takes the turn out of the line, lets the next one run if it was the
+// first, and gives what is to be done if none is left.
+func (r *Registry) leave(t *turn) []func(context.Context) {
+	c := r.busy[t.id.key]
+	i := slices.Index(c.line, t)
+	c.line = slices.Delete(c.line, i, i+1)
+	switch {
+	case len(c.line) == 0:
+		delete(r.busy, t.id.key)
+		return c.after
+	case i == 0:
+		close(c.line[0].first)
 	}
-	delete(r.busy, key)
-	return c.after
+	return nil
 }
 
 // WhenIdle calls do as soon as the conversation has no turn: now, or when its

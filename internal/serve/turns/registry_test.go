@@ -296,6 +296,7 @@ func TestStopGivesUpOnTheDeaf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry()
 		attach(t, r, request(&slow{takes: time.Hour, deaf: true}, "c", "x"))
+		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := r.Stop(ctx, 0, nil); err == nil || !strings.Contains(err.Error(), "1 turns") {
@@ -324,7 +325,7 @@ func TestWhenIdle(t *testing.T) {
 		r.WhenIdle(t.Context(), key, note)
 		<-long.Done()
 		stop(t, r)
-		if want := []time.Duration{0, 3 * time.Second}; !slices.Equal(at, want) {
+		if want := []time.Duration{0, 4 * time.Second}; !slices.Equal(at, want) {
 			t.Errorf("done at %v, want %v", at, want)
 		}
 	})
