@@ -48,6 +48,10 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// noRaceSleep keeps a program that is built with the race detector from sleeping
+// for a second before it exits.
+const noRaceSleep = "atexit_sleep_ms=0"
+
 // command makes a process of one of the programs that TestMain names, with
 // nothing but PATH, HOME and env in its environment.
 func command(t testing.TB, env []string, name string, args ...string) *exec.Cmd {
@@ -57,7 +61,7 @@ func command(t testing.TB, env []string, name string, args ...string) *exec.Cmd 
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}, env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "GORACE=" + noRaceSleep}, env...)
 	cmd.WaitDelay = patience // what a killed process left behind may hold the pipes
 	return cmd
 }

@@ -36,7 +36,7 @@ tools:
 	}
 	start := func(args ...string) outcome {
 		cmd := command(t, nil, "adkmcp", args...)
-		cmd.Dir, cmd.Env = "/", []string{"PATH=", "HOME=/nowhere"}
+		cmd.Dir, cmd.Env = "/", []string{"PATH=", "HOME=/nowhere", "GORACE=" + noRaceSleep}
 		return runCommand(t, cmd)
 	}
 	if got := start("validate", "--strict", relative); got != (outcome{}) {

@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GEMINI_API_KEY", "")
 			env.Setenv("GOOGLE_API_KEY", "")
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("GORACE", noRaceSleep)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"rpc": rpc},
@@ -115,7 +116,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "WORK", "AGENTS", "TMPDIR", "GOCOVERDIR", "ADKMCP_HTTP"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "AGENTS", "TMPDIR", "GOCOVERDIR", "ADKMCP_HTTP", "GORACE"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,7 @@ func TestShellCases(t *testing.T) {
 			names = append(names, name)
 		}
 		for _, name := range names {
-			if !strings.Contains(" HOME LANG PATH TZ PWD word _ OLDPWD SHLVL ", " "+name+" ") { // some are the shell's own
+			if !slices.Contains(strings.Fields("HOME LANG PATH TZ PWD word _ OLDPWD SHLVL"), name) { // some are the shell's own
 				t.Errorf("the program sees %s", name)
 			}
 		}
