@@ -63,7 +63,7 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 		t.show = transcript.JSON(a.redact.writer(a.stdout))
 	} else {
 		t.show = transcript.New(transcript.Options{
-			Out: a.redact.writer(a.stdout), Err: a.redact.writer(a.stderr), Stream: isTerminal(a.stdout), Dim: a.style(a.stderr).dim,
+			Out: a.redact.writer(a.stdout), Err: a.redact.writer(a.stderr), Terminal: isTerminal(a.stdout), Plain: plain, Dim: a.style(a.stderr).dim,
 		})
 	}
 	switch {

@@ -33,9 +33,11 @@ func JSON(w io.Writer) func(*session.Event) error {
 type Options struct {
 	Out io.Writer // the answers
 	Err io.Writer // the way to them
-	// Stream shows text while it comes. Otherwise Out gets the answer alone,
-	// so that a pipe gets nothing else.
-	Stream bool
+	// Terminal says that a person reads Out, who is shown text while it comes.
+	// Otherwise Out gets the answer alone, so that a pipe gets nothing else.
+	Terminal bool
+	// Plain takes out what a terminal would act on.
+	Plain func(string) string
 	// Dim makes a line less prominent.
 	Dim func(string) string
 }
@@ -69,7 +71,7 @@ func (t *transcript) event(e *session.Event) error {
 }
 
 func (t *transcript) partial(e *session.Event) error {
-	if !t.Stream || e.Content == nil {
+	if !t.Terminal || e.Content == nil {
 		return nil
 	}
 	for _, p := range e.Content.Parts {
@@ -77,7 +79,7 @@ func (t *transcript) partial(e *session.Event) error {
 			continue
 		}
 		t.streamed = true
-		if _, err := io.WriteString(t.Out, p.Text); err != nil {
+		if _, err := io.WriteString(t.Out, t.Plain(p.Text)); err != nil {
 			return err
 		}
 	}
@@ -107,10 +109,14 @@ func (t *transcript) reply(e *session.Event) error {
 	switch {
 	case text.Len() == 0:
 		return nil
-	case calls && !t.Stream:
+	case calls && !t.Terminal:
 		return t.note(text.String())
 	}
-	_, err := fmt.Fprintln(t.Out, text.String())
+	answer := text.String()
+	if t.Terminal {
+		answer = t.Plain(answer)
+	}
+	_, err := fmt.Fprintln(t.Out, answer)
 	return err
 }
 
@@ -122,7 +128,7 @@ func (t *transcript) note(text string) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(t.Err, t.Dim(text))
+	_, err := fmt.Fprintln(t.Err, t.Dim(t.Plain(text)))
 	return err
 }
 
