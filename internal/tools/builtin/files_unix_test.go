@@ -3,7 +3,6 @@
 package builtin
 
 import (
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -30,25 +29,5 @@ func TestNamedPipe(t *testing.T) {
 		if got := s.do(t, tc.tool, tc.args); got != tc.want {
 			t.Errorf("%s %v: %q, want %q", tc.tool, tc.args, got, tc.want)
 		}
-	}
-}
-
-func TestUnreadable(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may read everything")
-	}
-	dir, s := folderWith(t, map[string]string{"shut/a.txt": "hit", "no.txt": "hit"})
-	for name, mode := range map[string]os.FileMode{"shut": 0, "no.txt": 0} {
-		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "shut"), 0o755) })
-	if got, want := s.do(t, "files_read", args{"path": "no.txt"}), "error: no.txt: permission denied"; got != want {
-		t.Errorf("got %q", got)
-	}
-	want := "no line matches in 0 files\n[not every file was searched: too many, or a folder that may not be read; name a folder]\n[1 file left out: over 8 MiB, or not to be read]"
-	if got := s.do(t, "files_search", args{"pattern": "hit"}); got != want {
-		t.Errorf("got %q", got)
 	}
 }

@@ -35,14 +35,17 @@ type folder struct {
 	writing sync.Mutex
 }
 
-// open gives the folder for one call. It is not kept open in between, so that
-// it can be replaced and, on Windows, removed while the program runs.
-func (f *folder) open() (*os.Root, error) {
-	root, err := os.OpenRoot(f.path)
-	if err != nil {
-		return nil, fmt.Errorf("the folder of this tool cannot be opened: %w", reason(err))
+// open gives the folder for one call, and the place in it that the model's path
+// names. It is not kept open in between, so that it can be replaced and, on
+// Windows, removed while the program runs.
+func (f *folder) open(path string) (root *os.Root, name string, err error) {
+	if name, err = inside(path); err != nil {
+		return nil, "", err
 	}
-	return root, nil
+	if root, err = os.OpenRoot(f.path); err != nil {
+		return nil, "", fmt.Errorf("the folder of this tool cannot be opened: %w", reason(err))
+	}
+	return root, name, nil
 }
 
 // inside gives the form that os.Root takes of a path as the model writes it:

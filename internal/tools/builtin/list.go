@@ -19,10 +19,11 @@ type listArgs struct {
 }
 
 func (f *folder) list(ctx context.Context, args *listArgs) (*agent.Result, error) {
-	dir, err := inside(args.Path)
+	root, dir, err := f.open(args.Path)
 	if err != nil {
 		return nil, err
 	}
+	defer root.Close()
 	glob, err := newGlob(args.Glob)
 	if err != nil {
 		return nil, err
@@ -31,11 +32,6 @@ func (f *folder) list(ctx context.Context, args *listArgs) (*agent.Result, error
 	if args.Glob != "" {
 		depth = args.Depth.or(maxDepth)
 	}
-	root, err := f.open()
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
 
 	out := lines{budget: f.budget, most: maxListed}
 	w := walk{root: root, visit: func(name string, e fs.DirEntry) bool {

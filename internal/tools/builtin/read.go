@@ -32,11 +32,7 @@ type readArgs struct {
 }
 
 func (f *folder) read(ctx context.Context, args *readArgs) (*agent.Result, error) {
-	name, err := inside(args.Path)
-	if err != nil {
-		return nil, err
-	}
-	root, err := f.open()
+	root, name, err := f.open(args.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -27,10 +27,11 @@ type searchArgs struct {
 }
 
 func (f *folder) search(ctx context.Context, args *searchArgs) (*agent.Result, error) {
-	start, err := inside(args.Path)
+	root, start, err := f.open(args.Path)
 	if err != nil {
 		return nil, err
 	}
+	defer root.Close()
 	re, err := regexp.Compile(args.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("the pattern is not an RE2 expression: %w", err)
@@ -39,11 +40,6 @@ func (f *folder) search(ctx context.Context, args *searchArgs) (*agent.Result, e
 	if err != nil {
 		return nil, err
 	}
-	root, err := f.open()
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
 
 	s := search{root: root, re: re, out: lines{budget: f.budget, most: maxMatches}}
 	info, err := root.Stat(start)

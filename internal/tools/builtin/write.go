@@ -20,11 +20,7 @@ type writeArgs struct {
 }
 
 func (f *folder) write(ctx context.Context, args *writeArgs) (*agent.Result, error) {
-	name, err := inside(args.Path)
-	if err != nil {
-		return nil, err
-	}
-	root, err := f.open()
+	root, name, err := f.open(args.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func FuzzClean(f *testing.F) {
 	f.Add([]byte("\x1b]0;x\x07\x1b]\x1b\u009b€€€€"), 60, int64(5))
 	f.Fuzz(func(t *testing.T, b []byte, limit int, skipped int64) {
 		if limit < markerRoom || limit > 1<<20 || skipped < 0 || skipped > 1<<40 {
-			t.Skip()
+			return
 		}
 		s := process.Stream{Head: b}
 		if skipped > 0 {
@@ -93,7 +93,7 @@ func FuzzArgv(f *testing.F) {
 	f.Add("{{v}}{v}$$", "{v}${HOME}")
 	f.Fuzz(func(t *testing.T, element, value string) {
 		if !utf8.ValidString(value) {
-			t.Skip()
+			return
 		}
 		b := newFuzzTool(element)
 		argv, err := b.argv(values{"v": quoted(value)})
