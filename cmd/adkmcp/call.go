@@ -25,9 +25,10 @@ import (
 	"github.com/adkmcp/adkmcp/internal/serve"
 )
 
-// Bounds of a call. The call itself may take as long as the agent's own
-// limits let it.
+// Bounds of a call. An agent's own limits end it sooner as a rule; callTimeout
+// is for servers without any.
 const (
+	callTimeout     = time.Hour
 	connectTimeout  = 30 * time.Second
 	discoverTimeout = 5 * time.Second
 	// outputDelay is how long an ended server's standard error may stay open in
@@ -38,6 +39,7 @@ const (
 type callOptions struct {
 	url, tokenEnv, tool, conversation, save string
 	patience                                time.Duration // for the server to show its tools
+	timeout                                 time.Duration // for the answer
 	logs                                    *logOptions
 }
 
@@ -66,6 +68,7 @@ error. The exit code is 1 when the agent's result is an error.`,
 	f.StringVar(&o.tokenEnv, "token-env", "", "with --url: the environment variable that holds the bearer token")
 	f.StringVar(&o.tool, "tool", "", "which tool to call, where the server has several")
 	f.StringVar(&o.conversation, "conversation", "", "go on with the conversation of this handle")
+	f.DurationVar(&o.timeout, "timeout", callTimeout, "how long to wait for the answer")
 	f.StringVar(&o.save, "save", "", "write images, audio and other data of the answer into this folder")
 	return cmd
 }
@@ -97,8 +100,13 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 		arguments["conversation"] = o.conversation
 	}
 	req.Params.Arguments = arguments
-	result, err := c.CallTool(ctx, req)
-	if err != nil {
+	within, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	result, err := c.CallTool(within, req)
+	switch {
+	case err != nil && within.Err() != nil && ctx.Err() == nil:
+		return fmt.Errorf("no answer within %s; --timeout allows more", o.timeout)
+	case err != nil:
 		return explain(s, "during the call", fmt.Errorf("call %s: %w", tool, err))
 	}
 	return a.printResult(o, s, result)

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -59,20 +60,27 @@ func (f *file) checkResult(program string, p *strictyaml.Path) {
 	}
 }
 
-func (f *file) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
+// oneOf sees that a mapping has exactly one of three keys; none says what it
+// means if there is none.
+func (f *file) oneOf(p *strictyaml.Path, keys [3]string, none string) {
 	n := f.node(p)
-	var kinds []string
-	for _, key := range []string{"json", "form", "raw"} {
+	var there []string
+	for _, key := range keys {
 		if n.Get(key) != nil {
-			kinds = append(kinds, key)
+			there = append(there, key)
 		}
 	}
 	switch {
-	case len(kinds) > 1:
-		f.errorf(p.Key(kinds[1]), "keep one of them", "%s stands beside %s", kinds[1], kinds[0])
-	case len(kinds) == 0 && f.ok(p):
-		f.errorf(p, "add json, form or raw", "says nothing to send")
+	case len(there) > 1:
+		f.errorf(p.Key(there[1]), "keep one of them", "%s stands beside %s", there[1], there[0])
+	case len(there) == 0 && f.ok(p):
+		f.errorf(p, fmt.Sprintf("add %s, %s or %s", keys[0], keys[1], keys[2]), "%s", none)
 	}
+}
+
+func (f *file) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
+	n := f.node(p)
+	f.oneOf(p, [3]string{"json", "form", "raw"}, "says nothing to send")
 	for _, q := range b.Form {
 		as.template(q.Value, p.Key("form").Key(q.Name))
 	}
@@ -92,19 +100,7 @@ func (f *file) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 
 // checkAuth sees that there is one way to sign, and that it stays private.
 func (f *file) checkAuth(h *config.HTTP, p *strictyaml.Path, headers map[string]string) {
-	n := f.node(p)
-	var kinds []string
-	for _, key := range []string{"bearer", "basic", "header"} {
-		if n.Get(key) != nil {
-			kinds = append(kinds, key)
-		}
-	}
-	switch {
-	case len(kinds) > 1:
-		f.errorf(p.Key(kinds[1]), "keep one of them", "%s stands beside %s", kinds[1], kinds[0])
-	case len(kinds) == 0 && f.ok(p):
-		f.errorf(p, "add bearer, basic or header", "says no way to sign")
-	}
+	f.oneOf(p, [3]string{"bearer", "basic", "header"}, "says no way to sign")
 	header := "Authorization"
 	f.checkHeader(p.Key("bearer"), header, h.Auth.Bearer.Reveal())
 	if a := h.Auth.Header; a != nil && a.Name != "" {
