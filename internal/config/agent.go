@@ -43,6 +43,9 @@ type Agent struct {
 	Tools       []Tool `yaml:"tools" doc:"What the model may call."`
 	OutputKey   string `yaml:"output_key" doc:"The key of the session's state that the answer is kept under."`
 
+	InputSchema  json.RawMessage `yaml:"input_schema" type:"object" doc:"A JSON Schema of type object for the tool's arguments, which then stand in place of request."`
+	OutputSchema json.RawMessage `yaml:"output_schema" type:"object" doc:"A JSON Schema of type object that the answer, then JSON, must match."`
+
 	IncludeContents string                       `yaml:"include_contents" default:"default" enum:"default,none" doc:"none: the model sees the current turn only."`
 	Generate        *genai.GenerateContentConfig `yaml:"generate_content_config" doc:"Settings of the Gemini API such as temperature, in camelCase or snake_case."`
 	State           map[string]any               `yaml:"state" doc:"The session's state at the start of a conversation."` // numbers are json.Number
@@ -63,7 +66,71 @@ type Serve struct {
 	Title        string       `yaml:"title" doc:"The name that people see; by default the agent's title."`
 	Instructions string       `yaml:"instructions" doc:"What the host's model is told about this server."`
 	Annotations  Annotations  `yaml:"annotations" doc:"Hints that override those derived from the tools."`
+	Result       string       `yaml:"result" default:"last" enum:"last,all" doc:"What the caller gets: the last answer, or all text of the turn."`
+	Timeout      Wait         `yaml:"timeout" default:"auto" doc:"How long a caller waits for the answer; auto: just below the limit of a host that is known to have one. The turn goes on, and the same request again gets its answer."`
+	TaskAfter    Duration     `yaml:"task_after" default:"10s" doc:"When a call becomes a task, for clients that declare the tasks extension."`
+	MaxAnswer    int          `yaml:"max_answer_bytes" default:"262144" min:"1024" max:"67108864" doc:"A longer text answer keeps its head and tail, and links to the whole."`
+	Attachments  *Attachments `yaml:"attachments" doc:"Let callers attach data or resources; true, or a mapping of bounds."`
+	Prompts      []Prompt     `yaml:"prompts" doc:"Prompts that the host offers to its user."`
+	Resources    []Resource   `yaml:"resources" doc:"Resources that the host can read."`
 	Conversation Conversation `yaml:"conversation" default:"connection" enum:"connection,explicit,process,none" doc:"What ties the calls of a caller together: its connection, a handle that it passes, the process (stdio only), or nothing."`
+}
+
+// Wait is how long a caller waits. In YAML it is a length of time or the word
+// auto.
+type Wait struct {
+	Auto  bool
+	Limit Duration // 0 with Auto
+}
+
+// Attachments bound what callers may attach to a request; nil lets them attach
+// nothing. In YAML it may be just true or false.
+type Attachments struct {
+	MaxCount int      `yaml:"max_count" default:"10" min:"1" max:"100" doc:"How many a request may have."`
+	MaxBytes int      `yaml:"max_bytes" default:"4194304" min:"1" max:"67108864" doc:"What they may hold together, decoded."`
+	Types    []string `yaml:"types" pattern:"^[a-z]+/([A-Za-z0-9.+-]+|\\*)$" form:"a MIME type such as image/png or image/*" doc:"MIME types that are taken; by default all."`
+}
+
+// Prompt is a prompt of MCP: messages with places for arguments. Exactly one of
+// Text and Messages is set.
+type Prompt struct {
+	Name        string           `yaml:"name" required:"true" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" form:"a letter, then letters, digits, _ and -" why:"hosts make slash commands of it" doc:"The prompt's name."`
+	Title       string           `yaml:"title" doc:"The name that people see."`
+	Description string           `yaml:"description" doc:"What the prompt is for."`
+	Arguments   []PromptArgument `yaml:"arguments" doc:"What the user is asked for."`
+	Text        *Template        `yaml:"text" doc:"The only message, from the user; {name} is an argument."`
+	Messages    []PromptMessage  `yaml:"messages" doc:"Several messages."`
+}
+
+// PromptArgument is one argument of a [Prompt].
+type PromptArgument struct {
+	Name        string   `yaml:"name" required:"true" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_]*$" form:"a letter, then letters, digits and _" why:"it is a place in texts" doc:"The argument's name."`
+	Description string   `yaml:"description" doc:"What the user should enter."`
+	Required    bool     `yaml:"required" doc:"Whether the prompt needs it."`
+	Values      []string `yaml:"values" doc:"Values that the host offers to complete."`
+}
+
+// PromptMessage is one message of a [Prompt]. Exactly one of Text, File and
+// Resource is set.
+type PromptMessage struct {
+	Role     string    `yaml:"role" default:"user" enum:"user,assistant" doc:"Who says it."`
+	Text     *Template `yaml:"text" doc:"Text; {name} is an argument."`
+	File     string    `yaml:"file" env:"true" doc:"A file that the message holds: an image, audio or other data, relative to this file."` // absolute after loading
+	Resource *Template `yaml:"resource" doc:"The URI of one of this agent's resources, which the message embeds; {name} is an argument."`
+}
+
+// Resource is a resource of MCP. Exactly one of URI and URITemplate, and of Text
+// and File is set.
+type Resource struct {
+	URI         string              `yaml:"uri" doc:"The resource's URI."`
+	URITemplate string              `yaml:"uri_template" doc:"A URI with places such as notes://{topic}; each matches one part without a slash."`
+	Name        string              `yaml:"name" required:"true" doc:"The resource's name."`
+	Title       string              `yaml:"title" doc:"The name that people see."`
+	Description string              `yaml:"description" doc:"What the resource holds."`
+	MIMEType    string              `yaml:"mime_type" pattern:"^[a-z]+/[A-Za-z0-9.+-]+(;.*)?$" form:"a MIME type such as text/markdown" doc:"Its MIME type; by default that of the file's ending, else text/plain."`
+	Text        *Template           `yaml:"text" doc:"What it holds; {name} is a place of uri_template."`
+	File        *Template           `yaml:"file" doc:"The file that it is, relative to this file; {name} is a place of uri_template and never leaves the folder before it."` // absolute after loading; see [Template.SplitFolder]
+	Values      map[string][]string `yaml:"values" doc:"For the places of uri_template: values that the host offers to complete."`
 }
 
 // Annotations override the hints that are derived from the agent's tools; nil
@@ -110,6 +177,7 @@ type Rule struct {
 type Step struct {
 	Say   string       `yaml:"say" doc:"Text beside the calls."`
 	Reply string       `yaml:"reply" doc:"The answer. {name} is a group of the pattern or the last result of a tool."`
+	Files []string     `yaml:"files" env:"false" doc:"Files that go along with the reply, relative to this file."` // absolute after loading
 	Call  []ScriptCall `yaml:"call" doc:"Calls that run at the same time, each a mapping of the tool's name to its arguments."`
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -221,6 +222,21 @@ func (t Template) Plain() string {
 		b.WriteString(s.Text)
 	}
 	return b.String()
+}
+
+// SplitFolder splits a path at the last separator before the first place: the
+// folder, and what lies below it. A path without a separator there has none.
+func (t Template) SplitFolder() (folder string, below Template) {
+	first := slices.IndexFunc(t.Segments, func(s Segment) bool { return s.Place != "" })
+	if first < 0 {
+		first = len(t.Segments)
+	}
+	folder, name := filepath.Split(Template{t.Segments[:first]}.Plain())
+	if name != "" {
+		below.add(Segment{Text: name})
+	}
+	below.Segments = append(below.Segments, t.Segments[first:]...)
+	return folder, below
 }
 
 // Source writes a resolved template so that [ParsePlaces] gives it again; ok is

@@ -2,15 +2,15 @@ package config
 
 import "encoding/json"
 
-// Tool is one entry of an agent's tools. Exactly one of Builtin, Shell and
-// HTTP is set.
+// Tool is one entry of an agent's tools. Exactly one of Builtin, Shell,
+// HTTP and Ask is set.
 type Tool struct {
 	Pos Position `yaml:"-"`
 
 	Name        string          `yaml:"name" required:"true" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" form:"a letter, then letters, digits, _ and -" why:"models take nothing else for a tool's name" doc:"The tool's name, or that of a built-in where no kind key stands beside it."`
 	Description string          `yaml:"description" doc:"What the tool does; the model reads it."`
 	Parameters  []Parameter     `yaml:"parameters" entries:"true" doc:"Name to JSON Schema; required unless it has a default or optional: true."`
-	InputSchema json.RawMessage `yaml:"input_schema" doc:"A whole JSON Schema of type object instead of parameters."`
+	InputSchema json.RawMessage `yaml:"input_schema" type:"object" doc:"A whole JSON Schema of type object instead of parameters."`
 
 	// Schema is the JSON Schema of the arguments, made from Parameters or
 	// InputSchema; an object schema that forbids undeclared arguments. Built-ins
@@ -22,15 +22,17 @@ type Tool struct {
 	// auth values.
 	Secrets []string `yaml:"-"`
 
-	Timeout        Duration `yaml:"timeout" default:"60s" doc:"How long one call may take."`
-	MaxResultBytes int      `yaml:"max_result_bytes" default:"65536" min:"1" max:"67108864" doc:"What is longer is cut in the middle."`
+	Timeout          Duration `yaml:"timeout" default:"60s" doc:"How long one call may take."`
+	RequiresApproval bool     `yaml:"requires_approval" doc:"A person must approve each call."`
+	MaxResultBytes   int      `yaml:"max_result_bytes" default:"65536" min:"1" max:"67108864" doc:"What is longer is cut in the middle."`
 
 	Builtin *Builtin `yaml:"args" doc:"Settings of a built-in."` // set for entries without a kind key
 	Shell   *Shell   `yaml:"shell" doc:"Run a program: its argv list, or a mapping."`
 	HTTP    *HTTP    `yaml:"http" doc:"Make an HTTP request."`
+	Ask     *Ask     `yaml:"ask" doc:"Ask the person who waits."`
 }
 
-// Parameter is one declared argument of a shell or http tool.
+// Parameter is one declared argument of a tool with a kind key.
 type Parameter struct {
 	Name   string
 	Schema json.RawMessage // without optional and allow_leading_dash
@@ -44,6 +46,12 @@ type Parameter struct {
 type Builtin struct {
 	Root  string `yaml:"root" env:"true" doc:"files: the folder that can be read, relative to this file."` // absolute after loading
 	Write bool   `yaml:"write" doc:"files: also allow writing."`
+}
+
+// Ask puts a form before the person who waits for the answer.
+type Ask struct {
+	Message Template        `yaml:"message" required:"true" doc:"What the person reads; {name} is a parameter."`
+	Form    json.RawMessage `yaml:"form" type:"object" doc:"The fields: a flat JSON Schema of type object, as MCP elicitation takes it; by default one text field, answer."`
 }
 
 // Shell runs a program. Exactly one of Command and Script is set. In YAML it

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/joho/godotenv"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/check"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
@@ -58,7 +60,7 @@ func (l *loader) readDotenv(path string) dotenv {
 	data, err := readBounded(path, maxDotenv+1)
 	switch {
 	case err != nil:
-		wrong(1, "the file cannot be read: "+reason(err).Error())
+		wrong(1, "the file cannot be read: "+check.Reason(err).Error())
 		return nil
 	case len(data) > maxDotenv:
 		wrong(1, "the file is larger than 64 KiB")
@@ -104,13 +106,13 @@ func (s *secretList) add(values ...string) {
 func (f *file) missing(p *strictyaml.Path, names []string) {
 	for _, name := range names {
 		severity, hint, message := f.notSet(p, name)
-		f.report(severity, p, hint, "%s", message)
+		f.Report(severity, p, hint, "%s", message)
 	}
 }
 
 // notSet remembers that the place has no value, and says so.
 func (f *file) notSet(p *strictyaml.Path, name string) (s strictyaml.Severity, hint, message string) {
-	f.unset[p.String()], f.agent.Incomplete = true, true
+	f.Unset[p.String()], f.Agent.Incomplete = true, true
 	s = strictyaml.Error
 	if f.opts.Validate {
 		s = strictyaml.Warning
@@ -122,7 +124,7 @@ func (f *file) notSet(p *strictyaml.Path, name string) (s strictyaml.Severity, h
 func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
 	vars := config.ParseVars(text)
 	f.noteSecrets(vars)
-	t, names := vars.Resolve(f.agent.LookupEnv)
+	t, names := vars.Resolve(f.Agent.LookupEnv)
 	for _, name := range names {
 		severity, hint, message := f.notSet(c.Path(), name)
 		c.Report(severity, hint, message)
@@ -133,7 +135,7 @@ func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
 // template replaces the variables of t and gives their values.
 func (f *file) template(t *config.Template, p *strictyaml.Path) []string {
 	f.noteSecrets(*t)
-	resolved, names := t.Resolve(f.agent.LookupEnv)
+	resolved, names := t.Resolve(f.Agent.LookupEnv)
 	f.missing(p, names)
 	*t = resolved
 	return resolved.EnvValues()
@@ -173,7 +175,7 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 	case t.Shell != nil:
 		p = p.Key("shell")
 		s := t.Shell
-		f.templates(s.Command, commandPath(f.node(p), p))
+		f.templates(s.Command, check.CommandPath(f.Doc.Find(p), p))
 		f.templates(s.Interpreter, p.Key("interpreter"))
 		if s.Stdin != nil {
 			f.template(s.Stdin, p.Key("stdin"))
@@ -183,7 +185,7 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 			f.noteSecret(name)
 		}
 		if s.Dir = f.absolute(s.Dir); s.Dir == "" {
-			s.Dir = f.agent.Dir
+			s.Dir = f.Agent.Dir
 		}
 		f.program(s.Command)
 		f.program(s.Interpreter)
@@ -211,12 +213,35 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 	t.Secrets = secrets
 }
 
-// commandPath is where the argv of a shell section stands.
-func commandPath(shell *strictyaml.Node, p *strictyaml.Path) *strictyaml.Path {
-	if shell.Kind == strictyaml.List {
-		return p
+// resolveServe makes the paths of prompts and resources absolute.
+func (f *file) resolveServe(s *config.Serve, p *strictyaml.Path) {
+	if s.Attachments != nil && s.Attachments.MaxCount == 0 { // false; a mapping has one at least
+		s.Attachments = nil
 	}
-	return p.Key("command")
+	for i := range s.Prompts {
+		for j := range s.Prompts[i].Messages {
+			m := &s.Prompts[i].Messages[j]
+			m.File = f.absolute(m.File)
+		}
+	}
+	for i := range s.Resources {
+		if r := &s.Resources[i]; r.File != nil {
+			f.template(r.File, p.Key("resources").Index(i).Key("file"))
+			*r.File = f.absoluteTemplate(*r.File)
+		}
+	}
+}
+
+// resolveScript makes the paths of a script absolute.
+func (f *file) resolveScript(script []config.Rule) {
+	for i := range script {
+		for j := range script[i].Steps {
+			files := script[i].Steps[j].Files
+			for k := range files {
+				files[k] = f.absolute(files[k])
+			}
+		}
+	}
 }
 
 // absolute makes a path of the file absolute; an empty one stays.
@@ -224,7 +249,21 @@ func (f *file) absolute(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(f.agent.Dir, filepath.FromSlash(path))
+	return filepath.Join(f.Agent.Dir, filepath.FromSlash(path))
+}
+
+// absoluteTemplate makes a path with places absolute; an empty one stays.
+func (f *file) absoluteTemplate(t config.Template) config.Template {
+	if len(t.Places()) == 0 {
+		return config.Template{Segments: []config.Segment{{Text: f.absolute(t.Plain())}}}
+	}
+	folder, below := t.SplitFolder()
+	folder = strings.TrimSuffix(filepath.Clean(f.absolute(cmp.Or(folder, "."))), string(filepath.Separator)) + string(filepath.Separator)
+	if below.Segments[0].Place == "" {
+		below.Segments[0].Text = folder + below.Segments[0].Text
+		return below
+	}
+	return config.Template{Segments: append([]config.Segment{{Text: folder}}, below.Segments...)}
 }
 
 // program makes the program of a command absolute where it is named with a
@@ -243,7 +282,7 @@ func (f *file) program(command []config.Template) {
 func (f *file) url(h *config.HTTP, p *strictyaml.Path) []string {
 	vars := config.ParseVars(h.URL)
 	f.noteSecrets(vars)
-	t, names := vars.Resolve(f.agent.LookupEnv)
+	t, names := vars.Resolve(f.Agent.LookupEnv)
 	f.missing(p, names)
 	var b strings.Builder
 	for _, s := range t.Segments {
@@ -265,12 +304,12 @@ func (f *file) body(b *config.Body, p *strictyaml.Path) (values []string) {
 	if bytes.IndexByte(b.JSON, '$') < 0 {
 		return values
 	}
-	b.JSON = f.doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
+	b.JSON = f.Doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
 		t := config.ParseTemplate(text)
 		values = append(values, f.template(&t, p)...)
 		source, ok := t.Source()
 		if !ok {
-			f.errorf(p, "put a blank between them", "the value of a variable and the place beside it would read as something else together")
+			f.Report(strictyaml.Error, p, "put a blank between them", "the value of a variable and the place beside it would read as something else together")
 		}
 		return source
 	})
@@ -295,7 +334,7 @@ func (f *file) noteSecrets(t config.Template) {
 
 func (f *file) noteSecret(variable string) {
 	if variable != "" && isCredential(variable) {
-		value, _ := f.agent.LookupEnv(variable)
+		value, _ := f.Agent.LookupEnv(variable)
 		f.named.add(value)
 	}
 }
@@ -344,18 +383,18 @@ func inURL(raw string) []string {
 // modelSecrets collects what must not be printed of the whole file.
 func (f *file) modelSecrets() []string {
 	var secrets secretList
-	secrets.add(f.agent.Model.APIKey.Reveal())
-	secrets.add(inURL(f.agent.Model.BaseURL)...)
-	if f.agent.Model.Provider == config.Gemini {
+	secrets.add(f.Agent.Model.APIKey.Reveal())
+	secrets.add(inURL(f.Agent.Model.BaseURL)...)
+	if f.Agent.Model.Provider == config.Gemini {
 		for _, name := range []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"} {
-			key, _ := f.agent.LookupEnv(name)
+			key, _ := f.Agent.LookupEnv(name)
 			secrets.add(key)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.agent.Model.Headers)) {
-		secrets.add(f.agent.Model.Headers[name].Reveal())
+	for _, name := range slices.Sorted(maps.Keys(f.Agent.Model.Headers)) {
+		secrets.add(f.Agent.Model.Headers[name].Reveal())
 	}
-	for _, t := range f.agent.Tools {
+	for _, t := range f.Agent.Tools {
 		secrets.add(t.Secrets...)
 	}
 	secrets.add(f.named...)

@@ -12,7 +12,7 @@ import (
 // FuzzAgent takes whatever comes for an agent file: nothing panics, everything
 // ends, and every place lies inside of the file.
 func FuzzAgent(f *testing.F) {
-	for _, pattern := range []string{"../testdata/good/*.*", "../testdata/bad/*.yaml"} {
+	for _, pattern := range []string{"../testdata/good/*.*", "../testdata/bad/*.yaml", "../testdata/*/serve/agent.yaml"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)
@@ -35,6 +35,7 @@ func FuzzAgent(f *testing.F) {
 		l := newLoader(Options{LookupEnv: env("PATH", "", "A", "{x}$")})
 		l.read(doc, filepath.Join(dir, "f"))
 		l.checkNames()
+		l.checkShared()
 		problems = append(problems, l.problems...)
 		lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 		for _, p := range problems {

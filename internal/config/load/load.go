@@ -1,9 +1,8 @@
 // Package load reads agent files and folders of them: it finds the files, puts
-// the environment in, checks what keys mean together, and reports every problem
-// with its place.
+// the environment in, has them checked, and reports every problem with its place.
 //
 // Start with [Agents], then read file.go: a file is decoded as the types of
-// package config say, resolved (env.go) and checked (check.go and its siblings).
+// package config say, resolved (env.go) and checked (package check).
 // Validating and serving read files through the same call, so that a file means
 // the same to both.
 package load
@@ -20,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/check"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
@@ -55,6 +55,7 @@ func Agents(paths []string, opts Options) ([]*config.Agent, Problems, error) {
 		}
 	}
 	l.checkNames()
+	l.checkShared()
 	return l.agents, l.problems.Sort(), errors.Join(unreadable...)
 }
 
@@ -84,7 +85,7 @@ func (l *loader) path(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot read %s: %w", path, reason(err))
+		return fmt.Errorf("cannot read %s: %w", path, check.Reason(err))
 	case info.IsDir():
 		return l.folder(path)
 	case !info.Mode().IsRegular():
@@ -93,19 +94,10 @@ func (l *loader) path(path string) error {
 	return l.load(path, true)
 }
 
-// reason is the cause of a file error without the path, which stands before it.
-func reason(err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
-}
-
 func (l *loader) folder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", dir, reason(err))
+		return fmt.Errorf("cannot read %s: %w", dir, check.Reason(err))
 	}
 	before := len(l.seen) + len(l.problems)
 	for _, entry := range entries {
@@ -147,7 +139,7 @@ func (l *loader) load(path string, named bool) error {
 	}
 	data, err := readBounded(path, strictyaml.MaxBytes+1)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", path, reason(err))
+		return fmt.Errorf("cannot read %s: %w", path, check.Reason(err))
 	}
 	doc, problems := strictyaml.Parse(path, data)
 	switch {
@@ -222,11 +214,11 @@ func (l *loader) checkNames() {
 	for _, served := range []bool{false, true} {
 		first := map[string]*config.Agent{}
 		for _, a := range l.agents {
-			name, path := a.Name, at("name")
+			name, path := a.Name, check.At("name")
 			if served {
 				name = a.Serve.Name
 				if l.docs[a].Root.Get("serve").Get("name") != nil {
-					path = at("serve").Key("name")
+					path = check.At("serve").Key("name")
 				}
 			}
 			other := first[name]
@@ -242,5 +234,38 @@ func (l *loader) checkNames() {
 					Hint:    "each agent becomes an MCP tool of its own name; rename one of them"})
 			}
 		}
+	}
+}
+
+// checkShared sees that no two agents have a prompt or a resource of the same
+// name, or a resource of the same URI: a server offers those of all its agents
+// together.
+func (l *loader) checkShared() {
+	prompts, resources, uris := map[string]*config.Agent{}, map[string]*config.Agent{}, map[string]*config.Agent{}
+	for _, a := range l.agents {
+		serve := check.At("serve")
+		for i, prompt := range a.Serve.Prompts {
+			l.alone(prompts, a, prompt.Name, serve.Key("prompts").Index(i).Key("name"))
+		}
+		for i, r := range a.Serve.Resources {
+			p := serve.Key("resources").Index(i)
+			l.alone(resources, a, r.Name, p.Key("name"))
+			l.alone(uris, a, r.URI, p.Key("uri"))
+			l.alone(uris, a, r.URITemplate, p.Key("uri_template"))
+		}
+	}
+}
+
+// alone reports that another agent has the name, which stands at p.
+func (l *loader) alone(first map[string]*config.Agent, a *config.Agent, name string, p *strictyaml.Path) {
+	switch other := first[name]; {
+	case name == "" || other == a: // said already
+	case other == nil:
+		first[name] = a
+	default:
+		line, column := l.docs[a].Position(p)
+		l.problems = append(l.problems, Problem{Severity: strictyaml.Error, File: a.File, Line: line, Column: column, Path: p.String(),
+			Message: fmt.Sprintf("%q is also in the agent file %s", name, other.File),
+			Hint:    "a server offers the prompts and resources of all its agents together; rename one of them"})
 	}
 }

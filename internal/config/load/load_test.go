@@ -84,7 +84,8 @@ func TestDefaults(t *testing.T) {
 		Class: "LlmAgent", Name: "a", Instruction: "Do it.", IncludeContents: "default",
 		Model:  config.Model{Provider: "gemini", Name: "gemini-flash-latest", Timeout: config.Duration(5 * 60e9), Retries: 3},
 		Limits: config.Limits{MaxModelCalls: 50, MaxTotalTokens: 200_000, Timeout: config.Duration(10 * 60e9)},
-		Serve:  config.Serve{Name: "a", Conversation: config.PerConnection},
+		Serve: config.Serve{Name: "a", Conversation: config.PerConnection, Result: "last", Timeout: config.Wait{Auto: true},
+			TaskAfter: config.Duration(10e9), MaxAnswer: 256 << 10},
 	}
 	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool {
 		return slices.Contains([]string{"File", "Dir", "Definition", "LookupEnv", "Tools", "_"}, p.Last().String()[min(1, len(p.Last().String())):])
@@ -250,6 +251,11 @@ tools:
   - name: h2
     parameters: {p: {type: string}}
     http: {url: "https://example.com/${S}}", headers: {A: "${S}"}, body: {json: "${E}{p}"}, auth: {header: {name: "${S}", value: "${S}"}}}
+serve:
+  prompts: [{name: p, messages: [{file: "${S}"}]}]
+  resources:
+    - {uri: "a://b", name: r, file: "${S}"}
+    - {uri_template: "a://{x}", name: t, file: "${S}/{x}"}
 `, "PATH", "/nowhere", "S", canary, "E", "CANARY$")
 	if strings.Contains(got, "CANARY") {
 		t.Errorf("shown: %s", got)
@@ -259,6 +265,7 @@ tools:
 		"tools[0].shell.command[0]: there is no program ${S}/x", "tools[0].shell.dir: there is no folder ${S}", "tools[1].shell[0]: there is no program ${S}",
 		"tools[2].shell.interpreter[0]: there is no program", "tools[3].args.root: there is no folder ${S}", "tools[4].http.url: a URL begins with",
 		"tools[5].http.url: not a template", "tools[5].http.headers.A: the value holds", "tools[5].http.body.json: the value of a variable",
+		"serve.prompts[0].messages[0].file: there is no file ${S}", "serve.resources[0].file: there is no file ${S}", "serve.resources[1].file: there is no folder ${S}/{x}",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("missing: %s in\n%s", want, got)

@@ -47,6 +47,8 @@ type Options struct {
 //	min, max  bounds of a number; max is also that of a text's length
 //	env       true: texts of this key and below go through Options.Expand;
 //	          false: they do not
+//	type      what a schema says of a value that is kept as JSON; whoever uses
+//	          the value checks it
 //	entries   true: a list that is written as a mapping; its items implement
 //	          [Value] and find their key in [Cursor.Key]
 //

@@ -118,6 +118,9 @@ func (s *structShape) describe(g *Generator) Object {
 
 func (f *field) schema(g *Generator) Object {
 	o := f.shape.schema(g)
+	if t := f.tag.Get("type"); t != "" {
+		o = Object{{"type", t}}
+	}
 	if f.env == "true" && o.restricted() {
 		o = AnyOf(o, Object{{"type", "string"}, {"pattern", `\$`}})
 	}

@@ -1,11 +1,9 @@
-package load
+package check
 
 import (
-	"fmt"
 	"maps"
 	"net"
 	"net/url"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -15,29 +13,48 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
-// check finds what the decoder cannot see: what keys mean together.
-func (f *file) check() {
-	a := f.agent
-	f.checkName(at("name"), a.Name)
-	f.checkName(at("serve").Key("name"), a.Serve.Name)
-	f.checkModel(&a.Model, at("model"))
+// Check adds to Found what the decoder cannot see.
+func (f *File) Check() {
+	a := f.Agent
+	f.checkName(At("name"), a.Name)
+	f.checkName(At("serve").Key("name"), a.Serve.Name)
+	f.checkModel(&a.Model, At("model"))
 	f.checkInstruction()
+	f.checkSchemas()
 	for _, key := range []string{"candidate_count", "candidateCount"} {
-		if p := at("generate_content_config").Key(key); f.node(p) != nil && a.Generate != nil && a.Generate.CandidateCount > 1 {
+		if p := At("generate_content_config").Key(key); f.node(p) != nil && a.Generate != nil && a.Generate.CandidateCount > 1 {
 			f.errorf(p, "remove it", "an agent takes one answer")
 		}
 	}
 	first := map[string]*strictyaml.Path{}
 	for i := range a.Tools {
-		p := at("tools").Index(i)
+		p := At("tools").Index(i)
 		f.checkTool(&a.Tools[i], p)
 		f.checkToolNames(&a.Tools[i], p, first)
 	}
 	f.checkScript(slices.Sorted(maps.Keys(first)))
+	f.checkServe()
+}
+
+// checkSchemas checks what the agent takes and gives.
+func (f *File) checkSchemas() {
+	if p := At("input_schema"); f.node(p) != nil {
+		f.add(f.schema(f.Agent.InputSchema, p).Input())
+	}
+	p := At("output_schema")
+	if f.node(p) == nil {
+		return
+	}
+	f.add(f.schema(f.Agent.OutputSchema, p).Output())
+	for _, key := range []string{"response_json_schema", "responseJsonSchema"} {
+		if q := At("generate_content_config").Key(key); f.node(q) != nil {
+			f.errorf(q, "remove it", "output_schema says already what the answer looks like")
+		}
+	}
 }
 
 // checkName says what the pattern of a name cannot.
-func (f *file) checkName(p *strictyaml.Path, name string) {
+func (f *File) checkName(p *strictyaml.Path, name string) {
 	const comfortable = 40
 	switch {
 	case f.node(p) == nil:
@@ -48,7 +65,7 @@ func (f *file) checkName(p *strictyaml.Path, name string) {
 	}
 }
 
-func (f *file) checkToolNames(t *config.Tool, p *strictyaml.Path, first map[string]*strictyaml.Path) {
+func (f *File) checkToolNames(t *config.Tool, p *strictyaml.Path, first map[string]*strictyaml.Path) {
 	for _, name := range t.Names() {
 		other := first[name]
 		if name == "" {
@@ -58,14 +75,14 @@ func (f *file) checkToolNames(t *config.Tool, p *strictyaml.Path, first map[stri
 			first[name] = p.Key("name")
 			continue
 		}
-		line, _ := f.doc.Position(p.Key("name"))
-		before, _ := f.doc.Position(other)
+		line, _ := f.Doc.Position(p.Key("name"))
+		before, _ := f.Doc.Position(other)
 		f.errorf(p.Key("name"), "rename one of them", "the tool name %q is used twice, on lines %d and %d", name, before, line)
 	}
 }
 
-func (f *file) checkModel(m *config.Model, p *strictyaml.Path) {
-	if f.unset[p.String()] || f.unset[p.Key("name").String()] || f.unset[p.Key("provider").String()] {
+func (f *File) checkModel(m *config.Model, p *strictyaml.Path) {
+	if f.Unset[p.String()] || f.Unset[p.Key("name").String()] || f.Unset[p.Key("provider").String()] {
 		return
 	}
 	script := p.Key("script")
@@ -88,8 +105,8 @@ func (f *file) checkModel(m *config.Model, p *strictyaml.Path) {
 	}
 }
 
-func (f *file) checkBaseURL(m *config.Model, p *strictyaml.Path) {
-	if m.BaseURL == "" || f.unset[p.String()] {
+func (f *File) checkBaseURL(m *config.Model, p *strictyaml.Path) {
+	if m.BaseURL == "" || f.Unset[p.String()] {
 		return
 	}
 	u, err := url.Parse(m.BaseURL)
@@ -108,7 +125,7 @@ func isLoopback(host string) bool {
 }
 
 // checkHeader checks a header's name, and its value as far as it is known.
-func (f *file) checkHeader(p *strictyaml.Path, name string, values ...string) {
+func (f *File) checkHeader(p *strictyaml.Path, name string, values ...string) {
 	if !httpguts.ValidHeaderFieldName(name) {
 		f.errorf(p, "", "%q is no valid header name", name)
 	}
@@ -118,8 +135,8 @@ func (f *file) checkHeader(p *strictyaml.Path, name string, values ...string) {
 }
 
 // checkInstruction warns of state that is not there at run time.
-func (f *file) checkInstruction() {
-	a := f.agent
+func (f *File) checkInstruction() {
+	a := f.Agent
 	seen := map[string]bool{}
 	for _, s := range config.ParseInstruction(a.Instruction) {
 		name := s.Key
@@ -130,66 +147,10 @@ func (f *file) checkInstruction() {
 		_, given := a.State[name]
 		switch {
 		case strings.HasPrefix(name, config.ArtifactPrefix):
-			f.warnf(at("instruction"), "write {"+name+"?} if it may be missing", "{%s} names an artifact, and this version keeps none", name)
+			f.warnf(At("instruction"), "let the model call load_artifacts, and write {"+name+"?} if it may be missing", "{%s} names an artifact, and this version puts none into instructions", name)
 		case strings.Contains(name, ":"): // other conversations or tools may set it
 		case !given && name != a.OutputKey:
-			f.warnf(at("instruction"), "set it under state, or write {"+name+"?} if it may be missing", "nothing provides the state {%s}", name)
-		}
-	}
-}
-
-// checkScript checks a script against the tools that there are.
-func (f *file) checkScript(tools []string) {
-	for i, rule := range f.agent.Model.Script {
-		p := at("model").Key("script").Index(i)
-		var groups []string
-		re, err := syntax.Parse(rule.Match, syntax.Perl)
-		if err != nil {
-			f.errorf(p.Key("match"), "patterns are RE2: github.com/google/re2/wiki/Syntax", "no valid pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		} else {
-			groups = re.CapNames()
-		}
-		if len(rule.Steps) == 0 && f.ok(p) {
-			f.errorf(p, "add steps: with a list of what to say, call or reply", "the rule has no step")
-		}
-		for j := range rule.Steps {
-			f.checkStep(&rule.Steps[j], p.Key("steps").Index(j), tools, append(groups, tools...), err == nil)
-		}
-	}
-}
-
-// checkStep checks one step of a script; known are the names of its places.
-func (f *file) checkStep(s *config.Step, p *strictyaml.Path, tools, known []string, groupsKnown bool) {
-	switch {
-	case !f.ok(p):
-	case s.Reply != "" && (s.Say != "" || len(s.Call) > 0):
-		f.errorf(p, "make two steps of it", "a step replies, or it calls tools")
-	case s.Reply == "" && len(s.Call) == 0:
-		f.errorf(p, "a text without calls is a reply", "the step neither replies nor calls a tool")
-	}
-	places := func(p *strictyaml.Path, text string) string {
-		for _, name := range config.ParsePlaces(text).Places() {
-			if groupsKnown && !slices.Contains(known, name) {
-				f.errorf(p, orLiteral(name, known), "{%s} is neither a group of the rule's pattern nor a tool", name)
-			}
-		}
-		return text
-	}
-	places(p.Key("say"), s.Say)
-	places(p.Key("reply"), s.Reply)
-	for i, call := range s.Call {
-		q := p.Key("call").Index(i).Key(call.Tool)
-		if call.Tool != "" && !slices.Contains(tools, call.Tool) {
-			hint := "the agent has " + strings.Join(tools, ", ")
-			if near := strictyaml.Nearest(call.Tool, tools); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			} else if len(tools) == 0 {
-				hint = "the agent has no tools"
-			}
-			f.errorf(q, hint, "the agent has no tool %q", call.Tool)
-		}
-		if call.Args != nil && f.node(q) != nil {
-			f.doc.JSON(q, places)
+			f.warnf(At("instruction"), "set it under state, or write {"+name+"?} if it may be missing", "nothing provides the state {%s}", name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package load
+package schema
 
 import (
 	"encoding/json"
@@ -14,31 +14,31 @@ import (
 // first takes, the second must take.
 func TestPlainSchemasCompile(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	plain := 0
+	seen := 0
 	for range 3000 {
 		text := randomSchema(r, 3)
 		doc, problems := strictyaml.Parse("f", []byte(text))
 		if doc == nil {
 			t.Fatal(problems, text)
 		}
-		if !plainSchema(doc.Root) || doc.Root.Kind != strictyaml.Mapping {
+		if !plain(doc.Root) || doc.Root.Kind != strictyaml.Mapping {
 			continue
 		}
-		plain++
-		f := &file{doc: doc}
-		f.compile(json.RawMessage(text), nil)
-		if len(f.found) > 0 {
-			t.Fatalf("%s: %v", text, f.found)
+		seen++
+		var found findings
+		Schema{Node: doc.Root, JSON: json.RawMessage(text)}.compile(&found)
+		if len(found) > 0 {
+			t.Fatalf("%s: %v", text, found)
 		}
 	}
-	if plain < 300 {
-		t.Errorf("only %d of the schemas were plain", plain)
+	if seen < 300 {
+		t.Errorf("only %d of the schemas were plain", seen)
 	}
 }
 
 func randomSchema(r *rand.Rand, depth int) string {
 	values := []string{
-		`"string"`, `"integer"`, `"text"`, `["string","null"]`, `[]`, `["a","a"]`, `["a","b"]`, `1`, `0`, `-1`, `1.5`, `true`, `false`, `null`, `{}`, `"^a+$"`, `"("`, `"(?=x)"`, `"\\p{Greek}"`,
+		`"string"`, `"integer"`, `"text"`, `["string","null"]`, `[]`, `["a","a"]`, `["a","b"]`, `1`, `0`, `-1`, `1.5`, `1e999999999`, `true`, `false`, `null`, `{}`, `"^a+$"`, `"("`, `"(?=x)"`, `"\\p{Greek}"`,
 	}
 	value := func() string { return values[r.IntN(len(values))] }
 	keywords := []string{

@@ -1,7 +1,6 @@
-package load
+package check
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,7 +17,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
-func (f *file) checkHTTP(h *config.HTTP, p *strictyaml.Path, as *arguments) {
+func (f *File) checkHTTP(h *config.HTTP, p *strictyaml.Path, as *arguments) {
 	f.checkURL(h, p.Key("url"), as)
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
@@ -50,7 +49,7 @@ func (f *file) checkHTTP(h *config.HTTP, p *strictyaml.Path, as *arguments) {
 }
 
 // checkResult compiles a jq program.
-func (f *file) checkResult(program string, p *strictyaml.Path) {
+func (f *File) checkResult(program string, p *strictyaml.Path) {
 	query, err := gojq.Parse(program)
 	if err == nil {
 		_, err = gojq.Compile(query)
@@ -60,9 +59,9 @@ func (f *file) checkResult(program string, p *strictyaml.Path) {
 	}
 }
 
-// oneOf sees that a mapping has exactly one of three keys; none says what it
+// oneOf sees that a mapping has exactly one of some keys; none says what it
 // means if there is none.
-func (f *file) oneOf(p *strictyaml.Path, keys [3]string, none string) {
+func (f *File) oneOf(p *strictyaml.Path, none string, keys ...string) {
 	n := f.node(p)
 	var there []string
 	for _, key := range keys {
@@ -74,13 +73,14 @@ func (f *file) oneOf(p *strictyaml.Path, keys [3]string, none string) {
 	case len(there) > 1:
 		f.errorf(p.Key(there[1]), "keep one of them", "%s stands beside %s", there[1], there[0])
 	case len(there) == 0 && f.ok(p):
-		f.errorf(p, fmt.Sprintf("add %s, %s or %s", keys[0], keys[1], keys[2]), "%s", none)
+		last := len(keys) - 1
+		f.errorf(p, "add "+strings.Join(keys[:last], ", ")+" or "+keys[last], "%s", none)
 	}
 }
 
-func (f *file) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
+func (f *File) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 	n := f.node(p)
-	f.oneOf(p, [3]string{"json", "form", "raw"}, "says nothing to send")
+	f.oneOf(p, "says nothing to send", "json", "form", "raw")
 	for _, q := range b.Form {
 		as.template(q.Value, p.Key("form").Key(q.Name))
 	}
@@ -88,7 +88,7 @@ func (f *file) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 		as.template(*b.Raw, p.Key("raw"))
 	}
 	if n.Get("json") != nil {
-		f.doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
+		f.Doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
 			as.template(config.ParseTemplate(text), p)
 			return text
 		})
@@ -99,8 +99,8 @@ func (f *file) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 }
 
 // checkAuth sees that there is one way to sign, and that it stays private.
-func (f *file) checkAuth(h *config.HTTP, p *strictyaml.Path, headers map[string]string) {
-	f.oneOf(p, [3]string{"bearer", "basic", "header"}, "says no way to sign")
+func (f *File) checkAuth(h *config.HTTP, p *strictyaml.Path, headers map[string]string) {
+	f.oneOf(p, "says no way to sign", "bearer", "basic", "header")
 	header := "Authorization"
 	f.checkHeader(p.Key("bearer"), header, h.Auth.Bearer.Reveal())
 	if a := h.Auth.Header; a != nil && a.Name != "" {
@@ -132,9 +132,9 @@ var expression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // checkURL checks a URL template. Its messages never show the URL itself, which
 // may hold what came out of the environment.
-func (f *file) checkURL(h *config.HTTP, p *strictyaml.Path, as *arguments) {
+func (f *File) checkURL(h *config.HTTP, p *strictyaml.Path, as *arguments) {
 	as.noteURL(h.URL)
-	if h.URL == "" || f.unset[p.String()] {
+	if h.URL == "" || f.Unset[p.String()] {
 		return
 	}
 	from := origin(h.URL)
@@ -172,7 +172,7 @@ func (f *file) checkURL(h *config.HTTP, p *strictyaml.Path, as *arguments) {
 }
 
 // checkInPath refuses arguments that may be missing where the path needs them.
-func (f *file) checkInPath(names string, p *strictyaml.Path, as *arguments) {
+func (f *File) checkInPath(names string, p *strictyaml.Path, as *arguments) {
 	for name := range strings.SplitSeq(names, ",") {
 		name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
 		switch a := as.by[name]; {

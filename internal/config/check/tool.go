@@ -1,4 +1,4 @@
-package load
+package check
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 )
 
 // checkTool checks one entry of tools.
-func (f *file) checkTool(t *config.Tool, p *strictyaml.Path) {
+func (f *File) checkTool(t *config.Tool, p *strictyaml.Path) {
 	f.checkName(p.Key("name"), t.Name)
 	switch {
 	case t.Builtin != nil:
@@ -27,17 +27,28 @@ func (f *file) checkTool(t *config.Tool, p *strictyaml.Path) {
 	case t.HTTP != nil:
 		as := f.arguments(t, p)
 		f.checkHTTP(t.HTTP, p.Key("http"), as)
+	case t.Ask != nil:
+		as := f.arguments(t, p)
+		f.checkAsk(t.Ask, p.Key("ask"), as)
 	}
 }
 
-func (f *file) checkBuiltin(t *config.Tool, p *strictyaml.Path) {
+func (f *File) checkAsk(a *config.Ask, p *strictyaml.Path, as *arguments) {
+	as.template(a.Message, p.Key("message"))
+	if form := p.Key("form"); f.node(form) != nil {
+		f.add(f.schema(a.Form, form).Form())
+	}
+	as.unused()
+}
+
+func (f *File) checkBuiltin(t *config.Tool, p *strictyaml.Path) {
 	args := p.Key("args")
 	switch {
 	case t.Name != "files":
 		if f.ok(args) && *t.Builtin != (config.Builtin{}) {
 			f.errorf(args, "remove args", "%s takes no args", t.Name)
 		}
-	case t.Builtin.Root == "" && f.ok(args) && !f.unset[args.Key("root").String()]:
+	case t.Builtin.Root == "" && f.ok(args) && !f.Unset[args.Key("root").String()]:
 		f.errorf(p, "add args: {root: ./docs}", "files needs args.root, the folder that it may use")
 	case t.Builtin.Root != "":
 		f.checkFolder(t.Builtin.Root, args.Key("root"))
@@ -45,22 +56,48 @@ func (f *file) checkBuiltin(t *config.Tool, p *strictyaml.Path) {
 }
 
 // checkFolder sees that a folder is there.
-func (f *file) checkFolder(path string, p *strictyaml.Path) {
-	if f.unset[p.String()] {
+func (f *File) checkFolder(path string, p *strictyaml.Path) {
+	if f.Unset[p.String()] {
 		return
 	}
-	switch info, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		f.errorf(p, f.pathHint(p), "there is no folder %s", f.shown(p, path))
-	case err != nil:
-		f.errorf(p, "", "the folder cannot be used: %v", reason(err))
-	case !info.IsDir():
+	if info := f.stat(path, "folder", p); info != nil && !info.IsDir() {
 		f.errorf(p, "", "%s is not a folder", f.shown(p, path))
 	}
 }
 
+// checkFile sees that a file is there, and gives its size.
+func (f *File) checkFile(path string, p *strictyaml.Path) int64 {
+	if f.Unset[p.String()] || !f.ok(p) {
+		return 0
+	}
+	if path == "" {
+		f.errorf(p, "name a file", "the path is empty")
+		return 0
+	}
+	info := f.stat(path, "file", p)
+	if info == nil {
+		return 0
+	}
+	if !info.Mode().IsRegular() {
+		f.errorf(p, "", "%s is not a regular file", f.shown(p, path))
+	}
+	return info.Size()
+}
+
+// stat looks at a path; it gives nil where there is nothing, which it reports.
+func (f *File) stat(path, kind string, p *strictyaml.Path) fs.FileInfo {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.errorf(p, f.pathHint(p), "there is no %s %s", kind, f.shown(p, path))
+	case err != nil:
+		f.errorf(p, "", "the %s cannot be used: %v", kind, Reason(err))
+	}
+	return info
+}
+
 // pathHint explains a path that is not absolute in the file.
-func (f *file) pathHint(p *strictyaml.Path) string {
+func (f *File) pathHint(p *strictyaml.Path) string {
 	if n := f.node(p); n != nil && filepath.IsAbs(n.Text) {
 		return ""
 	}
@@ -68,16 +105,16 @@ func (f *file) pathHint(p *strictyaml.Path) string {
 }
 
 // shown is how a message names a path: what the environment said is not shown.
-func (f *file) shown(p *strictyaml.Path, path string) string {
+func (f *File) shown(p *strictyaml.Path, path string) string {
 	if n := f.node(p); n != nil && strings.Contains(n.Text, "$") {
 		return n.Text
 	}
 	return path
 }
 
-func (f *file) checkShell(s *config.Shell, p *strictyaml.Path, as *arguments) {
+func (f *File) checkShell(s *config.Shell, p *strictyaml.Path, as *arguments) {
 	n := f.node(p)
-	command := commandPath(n, p)
+	command := CommandPath(n, p)
 	hasCommand, hasScript := n.Kind == strictyaml.List || n.Get("command") != nil, n.Get("script") != nil
 	switch {
 	case !f.ok(p): // what is missing may be what is wrong
@@ -116,7 +153,7 @@ func (f *file) checkShell(s *config.Shell, p *strictyaml.Path, as *arguments) {
 
 // checkVariables checks the environment of a program, of which a model must not
 // be able to change what the agent file says.
-func (f *file) checkVariables(s *config.Shell, p *strictyaml.Path, as *arguments) {
+func (f *File) checkVariables(s *config.Shell, p *strictyaml.Path, as *arguments) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		q := p.Key("env").Key(name)
 		if !config.IsVariableName(name) {
@@ -160,7 +197,7 @@ func changesPrograms(name string) bool {
 }
 
 // checkCommand checks the argv form.
-func (f *file) checkCommand(s *config.Shell, p *strictyaml.Path, as *arguments) {
+func (f *File) checkCommand(s *config.Shell, p *strictyaml.Path, as *arguments) {
 	if places := s.Command[0].Places(); len(places) > 0 {
 		f.errorf(p.Index(0), "name the program", "a model must not choose what runs, and {%s} is the program", places[0])
 	}
@@ -182,9 +219,9 @@ func (f *file) checkCommand(s *config.Shell, p *strictyaml.Path, as *arguments) 
 
 // checkProgram sees that a program is there. One with a folder has to be; a bare
 // name is for the PATH of the machine that the agent runs on.
-func (f *file) checkProgram(s *config.Shell, program config.Template, p *strictyaml.Path) {
+func (f *File) checkProgram(s *config.Shell, program config.Template, p *strictyaml.Path) {
 	name := program.Plain()
-	if len(program.Places()) > 0 || f.unset[p.String()] {
+	if len(program.Places()) > 0 || f.Unset[p.String()] {
 		return
 	}
 	if name == "" {
@@ -204,7 +241,7 @@ func (f *file) checkProgram(s *config.Shell, program config.Template, p *stricty
 	path, ok := s.Env["PATH"]
 	list := path.Plain()
 	if !ok {
-		if list, ok = f.agent.LookupEnv("PATH"); !ok && runtime.GOOS != "windows" {
+		if list, ok = f.Agent.LookupEnv("PATH"); !ok && runtime.GOOS != "windows" {
 			list = "/usr/local/bin:/usr/bin:/bin"
 		}
 	}
@@ -218,19 +255,19 @@ func execReason(err error) string {
 	if errors.As(err, &execErr) {
 		err = execErr.Err
 	}
-	return reason(err).Error()
+	return Reason(err).Error()
 }
 
 // inPath looks for a program in the absolute folders of a PATH, once.
-func (l *loader) inPath(name, list string) bool {
+func (f *File) inPath(name, list string) bool {
 	key := name + "\x00" + list
-	found, known := l.programs[key]
+	found, known := f.Programs[key]
 	if !known {
 		found = slices.ContainsFunc(filepath.SplitList(list), func(dir string) bool {
 			_, err := exec.LookPath(filepath.Join(dir, name))
 			return filepath.IsAbs(dir) && err == nil
 		})
-		l.programs[key] = found
+		f.Programs[key] = found
 	}
 	return found
 }
