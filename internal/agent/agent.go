@@ -26,6 +26,7 @@ type Runner struct {
 	Parts
 	cfg         *config.Agent
 	instruction instruction
+	output      *outputSchema // nil for answers that are text
 }
 
 // NewRunner makes the runner of one agent. It starts nothing.
@@ -33,7 +34,7 @@ func NewRunner(cfg *config.Agent, p Parts) *Runner {
 	if p.Tools == nil {
 		p.Tools = Static(nil)
 	}
-	return &Runner{Parts: p, cfg: cfg, instruction: config.ParseInstruction(cfg.Instruction)}
+	return &Runner{Parts: p, cfg: cfg, instruction: config.ParseInstruction(cfg.Instruction), output: newOutputSchema(cfg.OutputSchema)}
 }
 
 // Static is a [Toolset] whose list never changes.

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -10,71 +12,177 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
-// Answer is what a run comes to.
+// Answer is what a turn comes to. Nobody writes to what it points to.
 type Answer struct {
 	// Content is the agent's last reply without its thoughts and calls; nil
-	// where there is none.
+	// where there is none. With Structured, its first part is exactly that.
 	Content *genai.Content
+	// Structured is the JSON of an answer that matches the agent's
+	// output_schema, numbers as the model wrote them; nil where there is no
+	// such schema or no such answer.
+	Structured json.RawMessage
+	// All is what every reply of the turn said, in order: beside its calls too,
+	// but not what was asked for again. Each part with text is the whole text
+	// up to the next bytes or the next reply. nil where nothing was said.
+	All *genai.Content
+	// Artifacts are what the turn's tools saved, each name in its newest
+	// version, in the order in which the names were first used.
+	Artifacts []session.Artifact
 	// Problem is why the turn did not end well; Content may still hold what
 	// there was until then.
 	Problem *session.Problem
-	// Questions are what a parked turn waits for.
+	// Questions are what a parked turn waits for, in the order of its calls.
 	Questions []*session.Suspension
-	Usage     model.Usage // of all model calls of the run
+	Usage     model.Usage // of all model calls of the turn
 }
 
 // Collect goes through a run and passes every event to watch, which may be nil.
+// The answer is that of the whole turn, if the run continues one that was parked
+// or broke off.
 func Collect(run iter.Seq2[*session.Event, error], watch func(*session.Event)) (*Answer, error) {
-	a := &Answer{}
+	c := &collector{}
 	for e, err := range run {
 		if err != nil {
-			return a, err
+			return &c.Answer, err
 		}
-		a.add(e)
+		c.add(e)
 		if watch != nil {
 			watch(e)
 		}
 	}
-	return a, nil
+	return &c.Answer, nil
 }
 
-func (a *Answer) add(e *session.Event) {
+// collector is an answer that grows with the events of its turn.
+type collector struct {
+	Answer
+	before *genai.Content // All without the newest reply
+	newest *genai.Content // that reply, calls included
+}
+
+func (c *collector) add(e *session.Event) {
 	switch e.Kind {
-	case session.ModelReply:
-		a.Content = answerContent(e.Content)
-		if u := e.Usage; u != nil {
-			a.Usage.Input += u.Input
-			a.Usage.Output += u.Output
-			a.Usage.Thoughts += u.Thoughts
-			a.Usage.Cached += u.Cached
-			a.Usage.Total += u.Total
+	case session.Resumed:
+		for _, earlier := range e.Earlier {
+			c.add(earlier)
 		}
+	case session.ModelReply:
+		c.reply(e)
+	case session.Correction:
+		c.Content, c.All = nil, c.before
+	case session.ToolFinished:
+		c.save(e.Artifacts)
 	case session.Suspended:
-		a.Questions = append(a.Questions, e.Suspension)
+		c.ask(e.Suspension)
+	case session.Answered:
+		c.Questions = without(c.Questions, e.Answer.CallID)
 	case session.TurnEnded:
-		a.Problem, a.Questions = e.Problem, nil
+		c.Problem, c.Questions = e.Problem, nil
 	}
 }
 
-// answerContent is what of a reply a caller gets to see; nil if it is not an
-// answer since it calls tools, or holds nothing.
-func answerContent(c *genai.Content) *genai.Content {
-	if c == nil {
-		return nil
+func (c *collector) reply(e *session.Event) {
+	said, calls := shown(e)
+	c.Content, c.Structured = said, e.Structured
+	if calls {
+		c.Content = nil
 	}
-	var parts []*genai.Part
-	for _, p := range c.Parts {
-		if p.FunctionCall != nil {
-			return nil
+	c.before, c.newest = c.All, e.Content
+	switch joined := joinTexts(said); {
+	case joined == nil:
+	case c.All == nil:
+		c.All = joined
+	default:
+		c.All = &genai.Content{Role: joined.Role, Parts: slices.Concat(c.All.Parts, joined.Parts)}
+	}
+	if u := e.Usage; u != nil {
+		c.Usage.Input += u.Input
+		c.Usage.Output += u.Output
+		c.Usage.Thoughts += u.Thoughts
+		c.Usage.Cached += u.Cached
+		c.Usage.Total += u.Total
+	}
+}
+
+func (c *collector) save(artifacts []session.Artifact) {
+	for _, a := range artifacts {
+		i := slices.IndexFunc(c.Artifacts, func(old session.Artifact) bool { return old.Name == a.Name })
+		switch {
+		case i < 0:
+			c.Artifacts = append(c.Artifacts, a)
+		case c.Artifacts[i].Version < a.Version: // calls of a step end in any order
+			c.Artifacts[i] = a
 		}
-		if !p.Thought && (p.Text != "" || p.InlineData != nil || p.FileData != nil) {
-			parts = append(parts, p)
+	}
+}
+
+// ask takes a question. Calls of a step ask in any order.
+func (c *collector) ask(q *session.Suspension) {
+	place := func(q *session.Suspension) int {
+		if c.newest == nil {
+			return -1
+		}
+		return slices.IndexFunc(c.newest.Parts, func(p *genai.Part) bool { return p.FunctionCall != nil && p.FunctionCall.ID == q.CallID })
+	}
+	c.Questions = append(without(c.Questions, q.CallID), q)
+	slices.SortStableFunc(c.Questions, func(a, b *session.Suspension) int { return place(a) - place(b) })
+}
+
+func without(questions []*session.Suspension, callID string) []*session.Suspension {
+	return slices.DeleteFunc(questions, func(q *session.Suspension) bool { return q.CallID == callID })
+}
+
+// shown is what of a reply a caller gets to see, nil for nothing, and whether
+// the reply calls tools.
+func shown(e *session.Event) (said *genai.Content, calls bool) {
+	if e.Content == nil {
+		return nil, false
+	}
+	n := 0
+	for _, p := range e.Content.Parts {
+		calls = calls || p.FunctionCall != nil
+		if isShown(p) {
+			n++
 		}
 	}
-	if parts == nil {
-		return nil
+	switch {
+	case n == 0:
+		return nil, calls
+	case n == len(e.Content.Parts) && e.Structured == nil:
+		return e.Content, calls
 	}
-	return &genai.Content{Role: c.Role, Parts: parts}
+	said = &genai.Content{Role: e.Content.Role, Parts: make([]*genai.Part, 0, n)}
+	if e.Structured != nil { // without its fence
+		said.Parts = append(said.Parts, &genai.Part{Text: string(e.Structured)})
+	}
+	for _, p := range e.Content.Parts {
+		if isShown(p) && (p.Text == "" || e.Structured == nil) {
+			said.Parts = append(said.Parts, p)
+		}
+	}
+	return said, calls
+}
+
+func isShown(p *genai.Part) bool {
+	return !p.Thought && (p.Text != "" || p.InlineData != nil || p.FileData != nil)
+}
+
+// joinTexts makes one part of texts that stand side by side.
+func joinTexts(c *genai.Content) *genai.Content {
+	beside := func(parts []*genai.Part, i int) bool { return i > 0 && parts[i].Text != "" && parts[i-1].Text != "" }
+	if c == nil || len(c.Parts) < 2 {
+		return c
+	}
+	joined := &genai.Content{Role: c.Role}
+	for i, p := range c.Parts {
+		if !beside(c.Parts, i) {
+			joined.Parts = append(joined.Parts, p)
+			continue
+		}
+		last := len(joined.Parts) - 1
+		joined.Parts[last] = &genai.Part{Text: joined.Parts[last].Text + p.Text}
+	}
+	return joined
 }
 
 // answerText joins the text of a reply, thoughts left out.

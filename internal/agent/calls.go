@@ -32,7 +32,7 @@ func (t *turn) callTools(ctx context.Context) error {
 	defer cancel(nil)
 	t.doing = "running " + names(jobs)
 	work := &step{
-		Call:    Call{Agent: t.cfg.Name, Invocation: t.h.turn.invocation, Caller: t.in.Caller},
+		Call:    Call{Agent: t.cfg.Name, Invocation: t.h.turn.invocation, Conversation: t.in.Key.Handle, Caller: t.in.Caller},
 		done:    make(chan outcome, len(jobs)),
 		notices: make(chan string),
 		log:     t.Log,
@@ -64,6 +64,7 @@ type job struct {
 	call   *genai.FunctionCall
 	args   json.RawMessage
 	answer *session.Answer
+	asked  *session.Suspension // what it answers
 }
 
 // schedule decides what becomes of each open call and records that those are
@@ -99,7 +100,7 @@ func (t *turn) schedule(ctx context.Context) ([]job, error) {
 			e.Call = &session.Call{ID: c.call.ID, Name: c.call.Name, Args: args}
 			events = append(events, e)
 		}
-		jobs = append(jobs, job{tool: tool, call: c.call, args: args, answer: c.answer})
+		jobs = append(jobs, job{tool: tool, call: c.call, args: args, answer: c.answer, asked: c.suspended})
 	}
 	return jobs, t.record(ctx, events...)
 }
@@ -186,7 +187,8 @@ func (s *step) run(ctx context.Context, j *job) {
 		s.done <- o
 	}()
 	call := s.Call
-	call.ID, call.Name, call.Args, call.Answer = j.call.ID, j.call.Name, j.args, j.answer
+	call.ID, call.Name, call.Args = j.call.ID, j.call.Name, j.args
+	call.Answer, call.Asked = j.answer, j.asked
 	call.Progress = func(text string) {
 		select {
 		case s.notices <- text:
@@ -211,7 +213,7 @@ func (t *turn) concluded(j *job, r *Result) *session.Event {
 	}
 	e := t.event(session.Suspended)
 	q := *r.Suspend
-	q.CallID = j.call.ID
+	q.CallID, q.Tool = j.call.ID, j.call.Name
 	e.Suspension = &q
 	return e
 }
@@ -227,7 +229,7 @@ func (t *turn) finished(call *genai.FunctionCall, r *Result) *session.Event {
 		output = ""
 	}
 	e.Call = &session.Call{ID: call.ID, Name: call.Name}
-	e.IsError, e.StateDelta = r.IsError, r.StateDelta
+	e.IsError, e.StateDelta, e.Artifacts = r.IsError, r.StateDelta, r.Artifacts
 	e.Response = &genai.FunctionResponse{ID: call.ID, Name: call.Name, Response: map[string]any{key: output}}
 	for _, b := range r.Media {
 		e.Response.Parts = append(e.Response.Parts, &genai.FunctionResponsePart{

@@ -6,6 +6,7 @@
 // history.go computes from them what has to happen next, turn.go does it and
 // appends what came of it. So a turn that broke off anywhere, even in another
 // process, goes on from its events, and nothing that is recorded runs twice.
+// output.go holds an answer against the agent's output_schema.
 //
 // [Tool] and [Toolset] are what the runner calls; package tools makes them
 // from an agent file. [Answer] is what a run comes to for those who only want

@@ -34,8 +34,8 @@ type answers []func(*model.Request) (*model.Reply, error)
 func (a answers) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
 	return func(yield func(*model.Reply, error) bool) {
 		n := 0
-		for i := len(req.Contents) - 1; i >= 0 && req.Contents[i].Parts[0].Text == "" || i >= 0 && req.Contents[i].Role == "model"; i-- {
-			if req.Contents[i].Role == "model" {
+		for _, c := range req.Contents[req.Turn:] {
+			if c.Role == "model" {
 				n++
 			}
 		}

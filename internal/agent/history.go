@@ -24,12 +24,15 @@ type history struct {
 type turnState struct {
 	open       bool // begun and not ended
 	invocation string
+	begun      int64          // sequence number of its first event
 	first      int            // index of the turn's first content
 	step       int            // model calls so far
 	tokens     int64          // of the turn so far
 	thoughts   int            // replies in a row that held nothing but thoughts
 	reply      *session.Event // the newest
 	final      bool           // it is the answer, or all there will be
+	rejected   bool           // it is an answer that does not match and can be asked for again
+	corrected  bool           // that has been done, once a turn
 	calls      []callState
 	asked      *session.Suspension // the model's own question, while it waits
 	answer     *session.Answer     // the answer to it
@@ -58,10 +61,13 @@ func (h *history) apply(e *session.Event) {
 	t := &h.turn
 	switch e.Kind {
 	case session.UserMessage:
-		h.turn = turnState{open: true, invocation: e.Invocation, first: len(h.contents), calls: t.calls[:0]}
+		h.turn = turnState{open: true, invocation: e.Invocation, begun: e.Seq, first: len(h.contents), calls: t.calls[:0]}
 		h.contents = append(h.contents, e.Content)
 	case session.ModelReply:
 		h.applyReply(e)
+	case session.Correction:
+		t.rejected, t.corrected = false, true
+		h.contents = append(h.contents, e.Content)
 	case session.ToolStarted:
 		if c := t.find(e.Call.ID); c != nil {
 			c.started = true
@@ -96,6 +102,7 @@ func (h *history) applyReply(e *session.Event) {
 	if e.Usage != nil {
 		t.tokens += e.Usage.Total
 	}
+	t.rejected = !t.corrected && e.Problem != nil && e.Problem.Code == session.InvalidOutput
 	t.reply, t.final = e, e.Problem != nil
 	if e.Content == nil || len(e.Content.Parts) == 0 {
 		return
@@ -113,7 +120,7 @@ func (h *history) applyReply(e *session.Event) {
 			t.calls = append(t.calls, callState{call: p.FunctionCall})
 		}
 	}
-	t.final = len(t.calls) == 0
+	t.final = len(t.calls) == 0 && !t.rejected
 }
 
 // joinResponses makes one content of a step's responses once all are there:
@@ -188,13 +195,14 @@ func (t *turnState) pending() []*session.Suspension {
 	return all
 }
 
-// visible is what the model is shown of the conversation.
-func (h *history) visible(currentTurnOnly bool) []*genai.Content {
+// visible is what the model is shown of the conversation, and where in it the
+// turn begins.
+func (h *history) visible(currentTurnOnly bool) (contents []*genai.Content, turn int) {
 	from := 0
 	if currentTurnOnly {
 		from = h.turn.first
 	}
-	return h.contents[from:len(h.contents):len(h.contents)]
+	return h.contents[from:len(h.contents):len(h.contents)], h.turn.first - from
 }
 
 func shared(key string) bool {

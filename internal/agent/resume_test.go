@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
@@ -40,12 +42,6 @@ func twoSteps() answers {
 			return says(s)(req)
 		},
 	}
-}
-
-func readAndSend() (read, send *tool) {
-	read, send = newTool("read", echo), newTool("send", echo)
-	read.spec.Hints.ReadOnly = true
-	return read, send
 }
 
 // transplant gives the conversation of a log to a fresh store.
@@ -82,18 +78,93 @@ func encode(t *testing.T, events []*session.Event) [][]byte {
 	return all
 }
 
+// story is a turn that is continued from anywhere.
+type story struct {
+	model  answers
+	schema string
+	events int // of the whole turn
+	// elsewhere continues it in a new process; one such turn is enough, for they
+	// share nothing here either.
+	elsewhere bool
+}
+
+// stories are turns of an agent with the tools of storyTools.
+var stories = map[string]func() story{
+	"tools": func() story { return story{model: twoSteps(), events: 13, elsewhere: true} },
+	"questions": func() story {
+		two := twoSteps()
+		two[0] = reply(&genai.Part{Text: "May I?"}, call("ask", map[string]any{"n": 1}), call("read", map[string]any{"n": 2}), call("ask", map[string]any{"n": 3}))
+		return story{model: two, events: 19}
+	},
+	"correction": func() story {
+		return story{
+			model:  answers{reply(&genai.Part{Text: "Looking."}, call("send", nil)), says("five"), reply(call("read", nil)), says("```\n{\"n\":5.0}\n```")},
+			schema: `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`,
+			events: 11,
+		}
+	},
+	"wrong twice": func() story {
+		return story{model: answers{says("five"), says("six"), says("{}")}, schema: `{"type":"object"}`, events: 5}
+	},
+}
+
+// storyTools are a tool that may be called again, one that may not and one that
+// asks. They count in effects, by call id, how often one ran to its end.
+func storyTools(effects map[string]int) []agent.Tool {
+	var mu sync.Mutex
+	done := func(_ context.Context, c *agent.Call) (*agent.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		effects[c.ID]++
+		return &agent.Result{Output: c.Name + " got " + string(c.Args), Artifacts: []session.Artifact{{ID: c.ID, Name: c.Name, Version: int(c.Args[len(c.Args)-2] - '0')}}}, nil
+	}
+	read, send := newTool("read", done), newTool("send", done)
+	read.spec.Hints.ReadOnly = true
+	ask := newTool("ask", func(ctx context.Context, c *agent.Call) (*agent.Result, error) {
+		if c.Answer == nil {
+			return &agent.Result{Suspend: &session.Suspension{Kind: model.Approval, Message: "May I " + string(c.Args) + "?"}}, nil
+		}
+		r, err := done(ctx, c)
+		r.Output = fmt.Sprint(r.Output, ", ", c.Answer.Kind, " ", c.Answer.Action)
+		return r, err
+	})
+	return []agent.Tool{read, send, ask}
+}
+
+func (s *story) runner(b *bench, effects map[string]int) *agent.Runner {
+	if s.schema != "" {
+		b.cfg.OutputSchema = json.RawMessage(s.schema)
+	}
+	return b.runner(s.model, storyTools(effects)...)
+}
+
+// goOn continues a turn to its end; whatever is asked is accepted, one question
+// at a time.
+func goOn(t *testing.T, r *agent.Runner, next agent.Turn) (events []*session.Event, a *agent.Answer) {
+	t.Helper()
+	for {
+		var more []*session.Event
+		more, a = take(t, t.Context(), r, next)
+		if events = append(events, more...); len(a.Questions) == 0 {
+			return events, a
+		}
+		next = agent.Turn{Key: key, Answers: []session.Answer{{CallID: a.Questions[0].CallID, Action: model.Accept}}}
+	}
+}
+
 // resumption is what a process that continues a turn reports.
 type resumption struct {
-	Text    string
-	Problem *session.Problem
+	Answer  *agent.Answer
 	Last    session.Kind
-	Reads   map[string]int // how often each call ran, by id
-	Sends   map[string]int
+	Effects map[string]int
 }
 
 // resumeVar names a file with the log of a conversation, for the process that
-// TestResumeInThisProcess is then all there is of.
-const resumeVar = "ADKMCP_TEST_RESUME"
+// TestResumeInThisProcess is then all there is of; storyVar says whose it is.
+const (
+	resumeVar = "ADKMCP_TEST_RESUME"
+	storyVar  = "ADKMCP_TEST_STORY"
+)
 
 // TestResumeInThisProcess is run by TestResumeAtEveryEvent in a process of its
 // own; alone it has nothing to do.
@@ -106,11 +177,7 @@ func TestResumeInThisProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench()
-	transplant(t, b, bytes.Split(bytes.TrimSpace(data), []byte("\n")))
-	read, send := readAndSend()
-	rest, a := take(t, t.Context(), b.runner(twoSteps(), read, send), agent.Turn{Key: key})
-	report, err := json.Marshal(resumption{text(a), a.Problem, rest[len(rest)-1].Kind, read.runs, send.runs})
+	report, err := json.Marshal(resume(t, os.Getenv(storyVar), bytes.Split(bytes.TrimSpace(data), []byte("\n"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +186,39 @@ func TestResumeInThisProcess(t *testing.T) {
 	}
 }
 
+// resume continues a conversation from its log.
+func resume(t *testing.T, story string, log [][]byte) resumption {
+	t.Helper()
+	b := newBench()
+	transplant(t, b, log)
+	next := agent.Turn{Key: key}
+	if asked := open(t, log); len(asked) > 0 {
+		next.Answers = []session.Answer{{CallID: asked[0].CallID, Action: model.Accept}}
+	}
+	s, effects := stories[story](), map[string]int{}
+	rest, a := goOn(t, s.runner(b, effects), next)
+	return resumption{a, rest[len(rest)-1].Kind, effects}
+}
+
+// open gives the questions of a log that have no answer in it.
+func open(t *testing.T, log [][]byte) (questions []*session.Suspension) {
+	t.Helper()
+	for _, data := range log {
+		e, err := session.Decode(data)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.Kind == session.Suspended:
+			questions = append(questions, e.Suspension)
+		case e.Kind == session.Answered:
+			questions = slices.DeleteFunc(questions, func(q *session.Suspension) bool { return q.CallID == e.Answer.CallID })
+		}
+	}
+	return questions
+}
+
 // resumeElsewhere continues a conversation in a new process.
-func resumeElsewhere(t *testing.T, log [][]byte) resumption {
+func resumeElsewhere(t *testing.T, story string, log [][]byte) resumption {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(path, bytes.Join(log, []byte("\n")), 0o600); err != nil {
@@ -131,7 +229,7 @@ func resumeElsewhere(t *testing.T, log [][]byte) resumption {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, "-test.run", "^TestResumeInThisProcess$")
-	cmd.Env = append(os.Environ(), resumeVar+"="+path, "GORACE=atexit_sleep_ms=0") // else a second each
+	cmd.Env = append(os.Environ(), resumeVar+"="+path, storyVar+"="+story, "GORACE=atexit_sleep_ms=0") // else a second each
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the other process: %v\n%s", err, out)
 	}
@@ -143,69 +241,88 @@ func resumeElsewhere(t *testing.T, log [][]byte) resumption {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
+	if string(r.Answer.Structured) == "null" {
+		r.Answer.Structured = nil
+	}
 	return r
 }
 
-// TestResumeAtEveryEvent continues a turn with parallel tools in a new process,
-// from every prefix of its events.
+// TestResumeAtEveryEvent continues turns from every prefix of their events.
 func TestResumeAtEveryEvent(t *testing.T) {
-	b := newBench()
-	read, send := readAndSend()
-	events, whole := take(t, t.Context(), b.runner(twoSteps(), read, send), request("go"))
-	log := encode(t, events)
-	if len(log) != 13 {
-		t.Fatalf("the turn has %d events: %v", len(log), kinds(events))
-	}
-	for n := 1; n < len(log); n++ {
-		t.Run(fmt.Sprintf("after %d %s", n, events[n-1].Kind), func(t *testing.T) {
-			r := resumeElsewhere(t, log[:n])
-			for _, e := range events[:n] {
-				if e.Kind == session.ToolFinished && r.Reads[e.Call.ID]+r.Sends[e.Call.ID] > 0 {
-					t.Errorf("%s %s is recorded and ran again", e.Call.Name, e.Call.ID)
+	for name, tell := range stories {
+		s, b := tell(), newBench()
+		events, whole := goOn(t, s.runner(b, map[string]int{}), request("go"))
+		log := encode(t, events)
+		if len(log) != s.events {
+			t.Fatalf("%s: the turn has %d events: %v", name, len(log), kinds(events))
+		}
+		for n := 1; n < len(log); n++ {
+			t.Run(fmt.Sprintf("%s after %d %s", name, n, events[n-1].Kind), func(t *testing.T) {
+				continued := resume
+				if s.elsewhere {
+					continued = resumeElsewhere
 				}
-			}
-			lost := started(events[:n], "send") && !finished(events[:n], "send")
-			if !lost && r.Text != text(whole) {
-				t.Errorf("another end: %q, want %q", r.Text, text(whole))
-			}
-			if lost && (len(r.Sends) > 0 || !strings.Contains(r.Text, "whether it took effect is unknown")) {
-				t.Errorf("a call that may have taken effect: ran %v, the model was told %q", r.Sends, r.Text)
-			}
-			if r.Problem != nil || r.Last != session.TurnEnded {
-				t.Errorf("ended with %+v", r.Problem)
-			}
-		})
+				checkResumption(t, continued(t, name, log[:n]), events[:n], whole)
+			})
+		}
 	}
 }
 
-func started(events []*session.Event, name string) bool {
-	return slices.ContainsFunc(events, func(e *session.Event) bool { return e.Kind == session.ToolStarted && e.Call.Name == name })
-}
-
-func finished(events []*session.Event, name string) bool {
-	return slices.ContainsFunc(events, func(e *session.Event) bool { return e.Kind == session.ToolFinished && e.Call.Name == name })
+func checkResumption(t *testing.T, r resumption, before []*session.Event, whole *agent.Answer) {
+	t.Helper()
+	finished, lost := map[string]bool{}, map[string]bool{}
+	for _, e := range before {
+		switch e.Kind {
+		case session.ToolStarted:
+			lost[e.Call.ID] = e.Call.Name != "read"
+		case session.Suspended:
+			lost[e.Suspension.CallID] = false
+		case session.ToolFinished:
+			finished[e.Call.ID], lost[e.Call.ID] = true, false
+		}
+	}
+	for id, n := range r.Effects {
+		if finished[id] || lost[id] || n != 1 {
+			t.Errorf("%s took effect %d times; recorded before: %v, begun before: %v", id, n, finished[id], lost[id])
+		}
+	}
+	if r.Last != session.TurnEnded {
+		t.Errorf("the last event is %s", r.Last)
+	}
+	if slices.Contains(slices.Collect(maps.Values(lost)), true) {
+		if said := text(r.Answer); whole.Structured == nil && !strings.Contains(said, "whether it took effect is unknown") {
+			t.Errorf("a call may have taken effect and the model was told %q", said)
+		}
+		return
+	}
+	// Calls end in any order, and another process names them otherwise.
+	sorted := cmpopts.SortSlices(func(a, b session.Artifact) bool { return a.Name < b.Name })
+	if d := cmp.Diff(whole, r.Answer, sorted, cmpopts.IgnoreFields(session.Artifact{}, "ID")); d != "" {
+		t.Errorf("another end (-whole +resumed): %s", d)
+	}
 }
 
 // TestNewRequestAfterACrash starts a new turn from every prefix: the old one
 // is closed so that every call has its response.
 func TestNewRequestAfterACrash(t *testing.T) {
-	b := newBench()
-	read, send := readAndSend()
-	events, _ := take(t, t.Context(), b.runner(twoSteps(), read, send), request("go"))
-	log := encode(t, events)
-	for n := 1; n < len(log); n++ {
-		b := newBench()
-		transplant(t, b, log[:n])
-		var seen []*genai.Content
-		_, a := take(t, t.Context(), b.runner(answers{func(req *model.Request) (*model.Reply, error) {
-			seen = req.Contents
-			return says("fine")(req)
-		}}, read, send), request("next"))
-		if text(a) != "fine" {
-			t.Errorf("after %d events: %+v", n, a)
-		}
-		if err := paired(seen); err != "" {
-			t.Errorf("after %d events: %s", n, err)
+	for name, tell := range stories {
+		s, b := tell(), newBench()
+		events, _ := goOn(t, s.runner(b, map[string]int{}), request("go"))
+		log := encode(t, events)
+		for n := 1; n < len(log); n++ {
+			b := newBench()
+			transplant(t, b, log[:n])
+			var seen []*genai.Content
+			_, a := take(t, t.Context(), b.runner(answers{func(req *model.Request) (*model.Reply, error) {
+				seen = req.Contents
+				return says("fine")(req)
+			}}, storyTools(map[string]int{})...), request("next"))
+			if text(a) != "fine" || text(&agent.Answer{Content: a.All}) != "fine" || a.Artifacts != nil {
+				t.Errorf("%s after %d events: %+v", name, n, a)
+			}
+			if err := paired(seen); err != "" {
+				t.Errorf("%s after %d events: %s", name, n, err)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,9 @@ import (
 var update = flag.Bool("update", false, "write the event logs anew")
 
 // TestRuns plays agent files with scripted models: each archive holds the
-// agent, its requests, one a line, and the log of events that they must give.
+// agent, its requests, one a line, the log of events that they must give, and
+// perhaps files that the agent reads. A line "< accept decline" answers the first
+// two questions of the turn that waits.
 func TestRuns(t *testing.T) {
 	archives, err := filepath.Glob("testdata/run/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -45,7 +48,13 @@ func TestRuns(t *testing.T) {
 				t.Fatalf("%s has no %s", path, name)
 				return nil
 			}
-			got := play(t, file("agent.yaml").Data, strings.TrimSpace(string(file("requests").Data)))
+			dir := t.TempDir()
+			for _, f := range archive.Files {
+				if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := play(t, filepath.Join(dir, "agent.yaml"), strings.TrimSpace(string(file("requests").Data)))
 			if *update {
 				file("events").Data = []byte(got)
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
@@ -59,11 +68,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, agentFile []byte, requests string) string {
-	path := filepath.Join(t.TempDir(), "agent.yaml")
-	if err := os.WriteFile(path, agentFile, 0o600); err != nil {
-		t.Fatal(err)
-	}
+func play(t *testing.T, path, requests string) string {
 	agents, problems, err := load.Agents([]string{path}, load.Options{LookupEnv: os.LookupEnv})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
@@ -85,27 +90,53 @@ func play(t *testing.T, agentFile []byte, requests string) string {
 	r := agent.NewRunner(cfg, agent.Parts{Model: m, Tools: set, Store: newStore(), Now: noon, Log: log,
 		NewID: func() string { n++; return fmt.Sprint(n) }})
 	var out strings.Builder
-	for request := range strings.Lines(requests) {
-		turn := request0(strings.TrimSpace(request), cfg.Name)
-		for e, err := range r.Run(t.Context(), turn) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			out.WriteString(line(t, e) + "\n")
+	a := &agent.Answer{}
+	var ended []*session.Event // calls of a step, which end in any order
+	show := func(e *session.Event) {
+		if e.Kind == session.ToolFinished || e.Kind == session.Suspended {
+			ended = append(ended, e)
+			return
 		}
+		out.WriteString(lines(t, ended))
+		ended = nil
+		out.WriteString(lines(t, []*session.Event{e}))
+	}
+	for text := range strings.Lines(requests) {
+		turn := request(strings.TrimSpace(text))
+		turn.Key.Agent = cfg.Name
+		if actions, ok := strings.CutPrefix(text, "< "); ok {
+			turn.Input = nil
+			for i, action := range strings.Fields(actions) {
+				turn.Answers = append(turn.Answers, session.Answer{CallID: a.Questions[i].CallID, Action: action})
+			}
+		}
+		if a, err = agent.Collect(r.Run(t.Context(), turn), show); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(lines(t, ended))
+		ended = nil
 	}
 	return out.String()
 }
 
-func request0(text, agentName string) agent.Turn {
-	turn := request(text)
-	turn.Key.Agent = agentName
-	return turn
+// lines shows events that may come in any order.
+func lines(t *testing.T, events []*session.Event) string {
+	var numbers []int64
+	var texts []string
+	for _, e := range events {
+		numbers, texts = append(numbers, e.Seq), append(texts, line(t, e))
+	}
+	slices.Sort(texts)
+	s := ""
+	for i, text := range texts {
+		s += fmt.Sprintf("%d %s\n", numbers[i], text)
+	}
+	return s
 }
 
-// line shows an event.
+// line shows an event without its number.
 func line(t *testing.T, e *session.Event) string {
-	s := fmt.Sprintf("%d %s %d.%s", e.Seq, e.Author, e.Step, e.Kind)
+	s := fmt.Sprintf("%s %d.%s", e.Author, e.Step, e.Kind)
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			if p.Text != "" {
@@ -114,6 +145,9 @@ func line(t *testing.T, e *session.Event) string {
 			if c := p.FunctionCall; c != nil {
 				s += fmt.Sprintf(" %s(%s)", c.Name, marshal(t, c.Args))
 			}
+			if b := p.InlineData; b != nil {
+				s += fmt.Sprintf(" %s %s %d bytes", b.DisplayName, b.MIMEType, len(b.Data))
+			}
 		}
 	}
 	if e.Call != nil {
@@ -121,6 +155,15 @@ func line(t *testing.T, e *session.Event) string {
 	}
 	if e.Response != nil {
 		s += marshal(t, e.Response.Response)
+	}
+	if e.Suspension != nil {
+		s += " " + e.Suspension.Kind + ": " + e.Suspension.Message + " " + string(e.Suspension.Payload)
+	}
+	if e.Answer != nil {
+		s += " " + e.Answer.Kind + ": " + e.Answer.Action
+	}
+	if e.Structured != nil {
+		s += " structured " + string(e.Structured)
 	}
 	if e.StateDelta != nil {
 		s += " state " + marshal(t, e.StateDelta)

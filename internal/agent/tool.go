@@ -68,12 +68,15 @@ type Call struct {
 	Args       json.RawMessage // a JSON object, numbers as the model wrote them
 	Agent      string
 	Invocation string
-	Caller     Caller
+	// Conversation is the handle of the conversation.
+	Conversation string
+	Caller       Caller
 	// Progress tells the waiting person something in one line; never nil.
 	Progress func(text string)
 	// Answer is set when the tool suspended this very call earlier and the
-	// answer has come.
+	// answer has come; Asked is what it answers.
 	Answer *session.Answer
+	Asked  *session.Suspension
 }
 
 // Result is what a tool gives back.
@@ -87,6 +90,8 @@ type Result struct {
 	IsError bool
 	// StateDelta sets keys of the session's state.
 	StateDelta map[string]any
+	// Artifacts are what the tool has saved; the caller gets links to them.
+	Artifacts []session.Artifact
 	// Suspend parks the turn until somebody answers; the call then comes
 	// again with its Answer. Everything else in the Result is ignored.
 	Suspend *session.Suspension

@@ -53,6 +53,8 @@ func (t *turn) take(ctx context.Context) error {
 			return nil
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
+		case state.rejected:
+			err = t.record(ctx, t.correction())
 		case state.working():
 			err = t.callTools(ctx)
 		default:
@@ -115,8 +117,10 @@ func (t *turn) resume(ctx context.Context) error {
 	for i := range t.in.Answers {
 		for _, q := range state.pending() {
 			if q.CallID == t.in.Answers[i].CallID {
+				answer := t.in.Answers[i]
+				answer.Kind = q.Kind
 				e := t.event(session.Answered)
-				e.Author, e.Answer = "user", &t.in.Answers[i]
+				e.Author, e.Answer = "user", &answer
 				events = append(events, e)
 			}
 		}
@@ -124,10 +128,31 @@ func (t *turn) resume(ctx context.Context) error {
 	if !state.open || len(events) == 0 && state.parked() {
 		return ErrNothingOpen
 	}
+	resumed := t.event(session.Resumed)
+	var err error
+	if resumed.Earlier, err = t.earlier(ctx); err != nil {
+		return err
+	}
+	t.send(resumed)
 	if state.final { // recorded, but perhaps never delivered
 		t.send(state.reply)
 	}
 	return t.record(ctx, events...)
+}
+
+// earlier gives the stored events of the open turn, without its answer.
+func (t *turn) earlier(ctx context.Context) ([]*session.Event, error) {
+	var events []*session.Event
+	for e, err := range t.lease.Load(ctx, t.h.turn.begun-1) {
+		if err != nil {
+			return nil, err
+		}
+		if t.h.turn.final && e.Seq == t.h.turn.reply.Seq {
+			break
+		}
+		events = append(events, e)
+	}
+	return events, nil
 }
 
 // askModel makes one model call and records the reply.
@@ -153,11 +178,10 @@ func (t *turn) askModel(ctx context.Context) error {
 	e := t.event(session.ModelReply)
 	e.Step++
 	e.Content, e.FinishReason, e.Usage, e.Opaque = reply.Content, reply.FinishReason, reply.Usage, reply.Opaque
-	if text := answerText(e.Content); t.cfg.OutputKey != "" && calls == 0 && reply.Problem == nil && text != "" {
-		e.StateDelta = map[string]any{t.cfg.OutputKey: text}
-	}
 	if p := reply.Problem; p != nil {
 		e.Problem = &session.Problem{Code: string(p.Code), Message: p.Error()}
+	} else if calls == 0 && !onlyThoughts(e.Content) {
+		t.conclude(e)
 	}
 	return t.record(ctx, e)
 }
@@ -166,6 +190,8 @@ func (t *turn) askModel(ctx context.Context) error {
 func (t *turn) withinLimits() error {
 	state, limits := &t.h.turn, &t.cfg.Limits
 	switch {
+	case state.step >= limits.MaxModelCalls && state.corrected:
+		return &limitError{fmt.Sprintf("the turn reached limits.max_model_calls (%d) without an answer that matches output_schema", limits.MaxModelCalls)}
 	case state.step >= limits.MaxModelCalls:
 		return &limitError{fmt.Sprintf("the turn reached limits.max_model_calls (%d) without an answer", limits.MaxModelCalls)}
 	case state.tokens >= limits.MaxTotalTokens:
@@ -192,13 +218,14 @@ func (t *turn) request(ctx context.Context) (*model.Request, error) {
 		block[i] = genai.FunctionDeclaration{Name: s.Name, Description: s.Description, ParametersJsonSchema: s.Parameters}
 		decls[i] = &block[i]
 	}
-	return &model.Request{
-		System:   system,
-		Contents: t.h.visible(t.cfg.IncludeContents == "none"),
-		Tools:    decls,
-		Notice:   t.notice,
-		Answer:   t.h.turn.answer,
-	}, nil
+	req := &model.Request{System: system, Tools: decls, Notice: t.notice, Answer: t.h.turn.answer}
+	req.Contents, req.Turn = t.h.visible(t.cfg.IncludeContents == "none")
+	if t.output != nil {
+		if err := t.output.demand(req); err != nil {
+			return nil, err
+		}
+	}
+	return req, nil
 }
 
 // system renders the instruction with the state as it is now.

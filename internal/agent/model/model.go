@@ -31,10 +31,17 @@ type Request struct {
 	System string
 	// Contents is the conversation so far, oldest first.
 	Contents []*genai.Content
+	// Turn is where in Contents the caller's message stands that opened this
+	// turn.
+	Turn int
 	// Tools are the functions that the model may call, in the agent's order.
 	// Their parameters are JSON Schema in ParametersJsonSchema, held as
 	// json.RawMessage.
 	Tools []*genai.FunctionDeclaration
+	// OutputSchema is the JSON Schema, of type object, that the model's last
+	// reply of the turn must match; nil for text. With tools System says it too,
+	// since few services hold a model to a schema that may call tools meanwhile.
+	OutputSchema json.RawMessage
 	// Notice tells the person who waits what happens, such as "waiting 2s
 	// because of a rate limit". It may be nil; use [Request.Notify].
 	Notice func(text string)

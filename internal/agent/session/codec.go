@@ -39,7 +39,7 @@ func Decode(data []byte) (*Event, error) {
 // Size estimates the bytes that an event holds in memory, without encoding
 // it: the lengths of its texts and data and a fixed amount for the rest.
 func (e *Event) Size() int {
-	n := 256 + len(e.Text) + len(e.Opaque) + sizeOf(e.StateDelta) + sizeOfContent(e.Content)
+	n := 256 + len(e.Text) + len(e.Opaque) + len(e.Structured) + sizeOf(e.StateDelta) + sizeOfContent(e.Content)
 	if e.Call != nil {
 		n += len(e.Call.Args) + len(e.Call.Name) + len(e.Call.ID)
 	}
@@ -55,10 +55,13 @@ func (e *Event) Size() int {
 		n += len(e.Suspension.Message) + len(e.Suspension.Payload)
 	}
 	if e.Answer != nil {
-		n += len(e.Answer.Payload)
+		n += len(e.Answer.Reason) + len(e.Answer.Payload)
 	}
 	if e.Problem != nil {
 		n += len(e.Problem.Message)
+	}
+	for _, a := range e.Artifacts {
+		n += 64 + len(a.ID) + len(a.Name) + len(a.MIMEType)
 	}
 	return n
 }

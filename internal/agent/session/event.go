@@ -20,16 +20,18 @@ const Version = 1
 // Kind says what an [Event] records.
 type Kind string
 
-// The kinds. Partial and Notice are streamed to the one who waits and never
-// stored; they have no sequence number.
+// The kinds. Resumed, Partial and Notice are streamed to the one who waits and
+// never stored; they have no sequence number.
 const (
 	UserMessage  Kind = "user"          // opens a turn; Content
-	ModelReply   Kind = "model"         // one model call's answer; Content, Usage, Problem if it was cut
+	ModelReply   Kind = "model"         // one model call's answer; Content, Usage, Problem if it was cut or does not match output_schema, else Structured
+	Correction   Kind = "correction"    // asks the model for such an answer once more; Content, and Text for people
 	ToolStarted  Kind = "tool_started"  // before a call runs; Call
 	ToolFinished Kind = "tool_finished" // after it; Call (id and name), Response
 	Suspended    Kind = "suspended"     // a call waits for somebody; Suspension
 	Answered     Kind = "answered"      // that somebody answered; Answer
 	TurnEnded    Kind = "ended"         // closes a turn; Problem unless it ended well
+	Resumed      Kind = "resumed"       // the turn goes on; Earlier
 	Partial      Kind = "partial"       // a piece of text while it streams; Content
 	Notice       Kind = "notice"        // a line for the waiting person; Text
 )
@@ -50,7 +52,8 @@ type Event struct {
 	Content      *genai.Content  `json:"content,omitempty"`
 	FinishReason string          `json:"finish_reason,omitempty"`
 	Usage        *model.Usage    `json:"usage,omitempty"`
-	Opaque       json.RawMessage `json:"opaque,omitempty"` // the provider's own, given back untouched
+	Opaque       json.RawMessage `json:"opaque,omitempty"`     // the provider's own, given back untouched
+	Structured   json.RawMessage `json:"structured,omitempty"` // the JSON of an answer that matches output_schema
 
 	Call       *Call                   `json:"call,omitempty"`
 	Response   *genai.FunctionResponse `json:"response,omitempty"`
@@ -58,8 +61,12 @@ type Event struct {
 	Suspension *Suspension             `json:"suspension,omitempty"`
 	Answer     *Answer                 `json:"answer,omitempty"`
 	StateDelta map[string]any          `json:"state_delta,omitempty"`
+	Artifacts  []Artifact              `json:"artifacts,omitempty"` // that a tool has saved
 	Problem    *Problem                `json:"problem,omitempty"`
 	Text       string                  `json:"text,omitempty"`
+	// Earlier are the stored events of a turn that goes on, up to here and
+	// without an answer that is yielded once more.
+	Earlier []*Event `json:"-"`
 }
 
 // Call names a tool call. Args stand in the started event only.
@@ -67,6 +74,15 @@ type Call struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Artifact names something that was saved in package artifact.
+type Artifact struct {
+	ID       string `json:"id"` // unguessable
+	Name     string `json:"name"`
+	Version  int    `json:"version"`
+	MIMEType string `json:"mime_type"`
+	Size     int    `json:"size"` // in bytes
 }
 
 // Suspension is package model's, since a model may suspend too.
@@ -89,5 +105,6 @@ const (
 	LimitReached  = "limit"          // a limit of the agent file
 	MissingState  = "missing_state"  // the instruction names state that there is not
 	TurnTimeout   = "turn_timeout"   // limits.timeout
+	InvalidOutput = "invalid_output" // the answer does not match output_schema
 	InternalError = "internal_error" // a Go error of ours or of the operator's setup
 )

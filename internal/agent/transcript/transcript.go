@@ -64,7 +64,7 @@ func (t *transcript) event(e *session.Event) error {
 			mark = "✗ "
 		}
 		return t.note(mark + e.Call.Name + " " + short(resultText(e)))
-	case session.Notice:
+	case session.Notice, session.Correction:
 		return t.note("· " + short(e.Text))
 	}
 	return nil
@@ -96,10 +96,12 @@ func (t *transcript) reply(e *session.Event) error {
 		return nil
 	}
 	calls := false
+	rejected := e.Problem != nil && e.Problem.Code == session.InvalidOutput
 	var text strings.Builder
+	text.Write(e.Structured)
 	for _, p := range e.Content.Parts {
 		calls = calls || p.FunctionCall != nil
-		if !p.Thought {
+		if !p.Thought && e.Structured == nil {
 			text.WriteString(p.Text)
 		}
 		if p.InlineData != nil {
@@ -109,7 +111,7 @@ func (t *transcript) reply(e *session.Event) error {
 	switch {
 	case text.Len() == 0:
 		return nil
-	case calls && !t.Terminal:
+	case calls && !t.Terminal, rejected: // not the answer
 		return t.note(text.String())
 	}
 	answer := text.String()

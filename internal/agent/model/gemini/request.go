@@ -10,12 +10,14 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/gemini/dialect"
 )
 
 // body is what a request holds besides its settings, as it goes on the wire.
 type body struct {
 	contents []wireContent
 	tools    json.RawMessage // nil for none
+	output   json.RawMessage // the schema that the answer is held to; nil for none
 }
 
 // wireContent is a content as it is sent.
@@ -42,6 +44,9 @@ func (m *Model) body(req *model.Request) (*body, error) {
 		return nil, err
 	}
 	b := &body{contents: make([]wireContent, 0, len(req.Contents)), tools: tools}
+	if b.output, err = m.output(req); err != nil {
+		return nil, err
+	}
 	for _, c := range req.Contents {
 		if c == nil {
 			continue
@@ -57,6 +62,26 @@ func (m *Model) body(req *model.Request) (*body, error) {
 	return b, nil
 }
 
+// jsonType is the type of answers that are held to a schema.
+const jsonType = "application/json"
+
+// output is the schema that the service holds the answer to. There is none with
+// tools, which the API does not take beside it (then the instruction says what
+// the answer must match), and none where generate_content_config has settings
+// of its own for the form of an answer.
+func (m *Model) output(req *model.Request) (json.RawMessage, error) {
+	g := &m.generate
+	own := g.ResponseSchema != nil || g.ResponseJsonSchema != nil || g.ResponseMIMEType != "" && g.ResponseMIMEType != jsonType
+	if req.OutputSchema == nil || len(req.Tools) > 0 || own {
+		return nil, nil
+	}
+	schema, err := dialect.Output(req.OutputSchema)
+	if err != nil {
+		return nil, &model.Error{Code: model.InvalidRequest, Message: "output_schema cannot be declared to Gemini: simplify it", Err: err}
+	}
+	return schema, nil
+}
+
 // notEncoded is the error of a conversation that has no JSON form.
 func notEncoded(err error) error {
 	return &model.Error{Code: model.InvalidRequest, Message: "the conversation cannot be sent to Gemini", Err: err}
@@ -68,6 +93,9 @@ func (m *Model) callConfig(system string, b *body, sent *bool) *genai.GenerateCo
 	c := m.generate
 	if system != "" {
 		c.SystemInstruction = &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: system}}}
+	}
+	if b.output != nil {
+		c.ResponseMIMEType = jsonType
 	}
 	c.AutomaticContinuation = new(bool) // each continuation is billed
 	options := genai.HTTPOptions{}
@@ -82,6 +110,9 @@ func (m *Model) callConfig(system string, b *body, sent *bool) *genai.GenerateCo
 		request["contents"] = b.contents
 		if b.tools != nil {
 			request["tools"] = b.tools
+		}
+		if settings, ok := request["generationConfig"].(map[string]any); ok && b.output != nil {
+			settings["responseJsonSchema"] = b.output // genai would round its numbers
 		}
 		return request
 	}

@@ -53,13 +53,19 @@ type turns struct {
 
 func newTurns(t *testing.T, f *fixture, ts tools) *turns {
 	t.Helper()
+	return newTurnsOf(t, f, ts, "")
+}
+
+// newTurnsOf runs turns of an agent with an output_schema.
+func newTurnsOf(t *testing.T, f *fixture, ts tools, outputSchema string) *turns {
+	t.Helper()
 	store := session.NewMemory(session.MemoryOptions{IdleTTL: time.Hour, MaxConversations: 10, MaxBytes: 1 << 20, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	cfg := &config.Agent{Name: "tester", File: "tester.yaml", Instruction: "be brief",
+	cfg := &config.Agent{Name: "tester", File: "tester.yaml", Instruction: "be brief", OutputSchema: json.RawMessage(outputSchema),
 		Limits: config.Limits{MaxModelCalls: 8, MaxTotalTokens: 1 << 20, Timeout: config.Duration(time.Minute)}}
 	return &turns{runner: agent.NewRunner(cfg, agent.Parts{
 		Model: retrying(f, 3), Tools: agent.Static(ts), Store: store, Now: time.Now, NewID: counter(), Log: slog.New(slog.DiscardHandler),

@@ -18,7 +18,7 @@ type player struct {
 }
 
 func (p *player) play(s step) (*model.Reply, error) {
-	content := &genai.Content{Role: genai.RoleModel, Parts: make([]*genai.Part, 0, 1+len(s.calls))}
+	content := &genai.Content{Role: genai.RoleModel, Parts: make([]*genai.Part, 0, 1+len(s.files)+len(s.calls))}
 	text, err := s.text.Expand(p.text)
 	if err != nil {
 		return nil, err
@@ -26,6 +26,11 @@ func (p *player) play(s step) (*model.Reply, error) {
 	if text != "" {
 		content.Parts = append(content.Parts, &genai.Part{Text: text})
 	}
+	files, err := readFiles(s.files)
+	if err != nil {
+		return nil, err
+	}
+	content.Parts = append(content.Parts, files...)
 	for _, c := range s.calls {
 		args := make(map[string]any, len(c.args))
 		for name, v := range c.args {

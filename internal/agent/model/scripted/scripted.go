@@ -2,7 +2,8 @@
 // no network, the same every time. It serves demos, tests and agents that need
 // no judgement.
 //
-// Start with [New]. The rules are those of the script section of an agent's
+// Start with [New]; player.go plays one step, files.go reads what goes along with
+// it. The rules are those of the script section of an agent's
 // model: the first rule whose pattern fits the caller's newest text plays, one
 // step per model call of the turn, the last one again and again.
 package scripted
@@ -32,6 +33,7 @@ type rule struct {
 
 type step struct {
 	text  config.Template // what is said, or replied
+	files []string        // that go along
 	calls []call
 }
 
@@ -63,7 +65,7 @@ func New(script []config.Rule) (*Model, error) {
 }
 
 func compile(s config.Step) (step, error) {
-	st := step{text: config.ParsePlaces(s.Say + s.Reply)}
+	st := step{text: config.ParsePlaces(s.Say + s.Reply), files: s.Files}
 	for _, c := range s.Call {
 		args := map[string]any{}
 		if len(c.Args) > 0 {
@@ -108,7 +110,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 }
 
 func (m *Model) reply(req *model.Request) (*model.Reply, error) {
-	text, n := newest(req.Contents)
+	text, n := newest(req)
 	for _, r := range m.rules {
 		p := player{req: req}
 		if r.match != nil {
@@ -126,27 +128,16 @@ func (m *Model) reply(req *model.Request) (*model.Reply, error) {
 
 // newest gives the caller's newest text and how many model calls have been
 // made since.
-func newest(contents []*genai.Content) (text string, calls int) {
-	for i := len(contents) - 1; i >= 0; i-- {
-		c := contents[i]
+func newest(req *model.Request) (text string, calls int) {
+	if req.Turn >= len(req.Contents) {
+		return "", 0
+	}
+	for _, c := range req.Contents[req.Turn+1:] {
 		if c.Role == genai.RoleModel {
 			calls++
-			continue
-		}
-		if !answersCalls(c) {
-			return textOf(c), calls
 		}
 	}
-	return "", calls
-}
-
-func answersCalls(c *genai.Content) bool {
-	for _, p := range c.Parts {
-		if p.FunctionResponse != nil {
-			return true
-		}
-	}
-	return false
+	return textOf(req.Contents[req.Turn]), calls
 }
 
 func textOf(c *genai.Content) string {

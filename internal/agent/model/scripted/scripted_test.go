@@ -30,7 +30,11 @@ func generate(t *testing.T, contents ...*genai.Content) (*model.Reply, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &model.Request{Contents: contents, Tools: []*genai.FunctionDeclaration{{Name: "roll_die",
+	turn := len(contents) - 1
+	for turn > 0 && (contents[turn].Role == genai.RoleModel || contents[turn].Parts[0].FunctionResponse != nil) {
+		turn--
+	}
+	req := &model.Request{Contents: contents, Turn: turn, Tools: []*genai.FunctionDeclaration{{Name: "roll_die",
 		ParametersJsonSchema: json.RawMessage(`{"type":"object","properties":{"sides":{"type":"integer"},"label":{"type":"string"}}}`)}}}
 	for r, err := range m.Generate(t.Context(), req) {
 		return r, err

@@ -1,7 +1,7 @@
 // Package dialect turns JSON Schema into the subset of it that Gemini takes
-// for the parameters of a function.
+// for the parameters of a function and for an answer.
 //
-// Start with [Translate]. The subset (see ResponseJsonSchema in the API's
+// Start with [Translate]; [Output] is for answers. The subset (see ResponseJsonSchema in the API's
 // GenerationConfig): type, format, title, description, enum of strings and
 // numbers, items, prefixItems, minItems, maxItems, minimum, maximum, anyOf,
 // properties, additionalProperties, required. References are written out here,

@@ -155,11 +155,11 @@ func (s *Server) check(r *Request) error {
 		Tools             []struct {
 			FunctionDeclarations []*genai.FunctionDeclaration `json:"functionDeclarations"`
 		} `json:"tools"`
-		ToolConfig       any `json:"toolConfig"`
-		GenerationConfig any `json:"generationConfig"`
-		SafetySettings   any `json:"safetySettings"`
-		CachedContent    any `json:"cachedContent"`
-		Labels           any `json:"labels"`
+		ToolConfig       any            `json:"toolConfig"`
+		GenerationConfig map[string]any `json:"generationConfig"`
+		SafetySettings   any            `json:"safetySettings"`
+		CachedContent    any            `json:"cachedContent"`
+		Labels           any            `json:"labels"`
 	}
 	if err := decode(r.Body, &wire); err != nil {
 		return refusal("Invalid JSON payload received. " + err.Error())
@@ -173,6 +173,9 @@ func (s *Server) check(r *Request) error {
 		r.Tools = append(r.Tools, t.FunctionDeclarations...)
 	}
 	if err := CheckTools(r.Tools); err != nil {
+		return err
+	}
+	if err := checkOutput(wire.GenerationConfig, len(r.Tools) > 0); err != nil {
 		return err
 	}
 	for i := range wire.Contents {

@@ -288,6 +288,40 @@ func CheckTools(tools []*genai.FunctionDeclaration) error {
 	return nil
 }
 
+// checkOutput holds the settings for the form of an answer against the rules
+// on them.
+func checkOutput(config map[string]any, tools bool) error {
+	kind, _ := config["responseMimeType"].(string)
+	schema, held := config["responseJsonSchema"]
+	switch {
+	case kind == "application/json" && tools: // the newest models take both
+		return refusal("Function calling with a response mime type: 'application/json' is unsupported")
+	case held && config["responseSchema"] != nil:
+		return errors.New("only one of response_schema and response_json_schema can be set")
+	case held && kind != "application/json":
+		return errors.New("response_json_schema needs response_mime_type application/json")
+	case held:
+		return checkOutputSchema(schema)
+	}
+	return nil
+}
+
+func checkOutputSchema(schema any) error {
+	if err := checkSchema(schema); err != nil {
+		return fmt.Errorf("generation_config.response_json_schema%w", err)
+	}
+	return nil
+}
+
+// CheckOutput holds the schema of an answer against the rules on schemas.
+func CheckOutput(raw []byte) error {
+	var schema any
+	if err := decode(raw, &schema); err != nil {
+		return err
+	}
+	return checkOutputSchema(schema)
+}
+
 // checkSchema refuses what the API's documentation does not list. References
 // are refused altogether; the service takes some of them.
 func checkSchema(v any) error {
@@ -308,6 +342,8 @@ func checkSchema(v any) error {
 			ok, err = true, checkEnum(value)
 		case "required":
 			ok, err = true, checkRequired(s)
+		case "propertyOrdering":
+			ok, err = true, checkOrdering(s)
 		case "properties":
 			var all map[string]any
 			all, ok = value.(map[string]any)
@@ -369,6 +405,20 @@ func checkEnum(value any) error {
 	}
 	if len(all) == 0 {
 		return errors.New(": must not be empty")
+	}
+	return nil
+}
+
+func checkOrdering(s map[string]any) error {
+	properties, _ := s["properties"].(map[string]any)
+	names, _ := s["propertyOrdering"].([]any)
+	for _, n := range names {
+		if name, _ := n.(string); properties[name] == nil {
+			return fmt.Errorf(": %v is no property", n)
+		}
+	}
+	if len(names) != len(properties) {
+		return errors.New(": must name every property once")
 	}
 	return nil
 }

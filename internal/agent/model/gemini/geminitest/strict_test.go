@@ -49,6 +49,9 @@ func TestStrict(t *testing.T) {
 	tools := func(all ...string) string {
 		return `{"contents":[` + ask + `],"tools":[{"functionDeclarations":[` + strings.Join(all, ",") + `]}]}`
 	}
+	output := func(config string) string {
+		return `{"contents":[` + ask + `],"generationConfig":` + config + `}`
+	}
 	cases := []struct{ name, body, refusal string }{
 		{"the two calls answered", contents(ask, said(callA, callB), user(answerA, answerB)), ""},
 		{"answered in another order", contents(ask, said(callA, callB), user(answerB, answerA)), ""},
@@ -81,6 +84,12 @@ func TestStrict(t *testing.T) {
 		{"a word of JSON Schema that is not in the dialect", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"pattern":"a"}}}}`), `.properties.x: Unknown name "pattern"`},
 		{"a reference", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`), `Unknown name "$ref"`},
 		{"a requirement of nothing", tools(`{"name":"a","parametersJsonSchema":{"type":"object","required":["x"]}}`), "property is not defined"},
+		{"an answer with a schema", output(`{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","properties":{"b":{},"a":{}},"propertyOrdering":["b","a"]}}`), ""},
+		{"an answer with half an order", output(`{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","properties":{"b":{},"a":{}},"propertyOrdering":["b"]}}`), "must name every property"},
+		{"an answer with another word of JSON Schema", output(`{"responseMimeType":"application/json","responseJsonSchema":{"pattern":"a"}}`), `Unknown name "pattern"`},
+		{"a schema for text", output(`{"responseJsonSchema":{"type":"object"}}`), "needs response_mime_type"},
+		{"two schemas", output(`{"responseMimeType":"application/json","responseJsonSchema":{},"responseSchema":{}}`), "only one of"},
+		{"an answer with a schema beside tools", output(`{"responseMimeType":"application/json"},"tools":[{"functionDeclarations":[{"name":"a"}]}]`), "is unsupported"},
 		{"a boolean schema", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":true}}}`), "true is not a schema"},
 	}
 	for _, c := range cases {
