@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/gemini"
 	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
@@ -47,6 +48,7 @@ type resident struct {
 type house struct {
 	residents []resident
 	store     *session.Memory
+	artifacts *artifact.Memory
 	log       *slog.Logger
 	closers   []func() error
 }
@@ -112,13 +114,15 @@ func secretsOf(agents []*config.Agent) []string {
 func (a *app) build(h *house, agents []*config.Agent, b bounds) load.Problems {
 	h.store = session.NewMemory(session.MemoryOptions{IdleTTL: b.ttl, MaxConversations: b.count, MaxBytes: b.bytes, Now: a.now, Log: h.log})
 	h.closers = append(h.closers, h.store.Close)
+	h.artifacts = artifact.NewMemory(artifact.MemoryOptions{IdleTTL: max(b.ttl, artifact.DefaultIdleTTL), Now: a.now, Log: h.log})
+	h.closers = append(h.closers, h.artifacts.Close)
 	var problems load.Problems
 	for _, cfg := range agents {
 		m, notReady, err := a.model(h, cfg)
 		if err != nil {
 			problems = append(problems, load.Problem{Severity: strictyaml.Error, File: cfg.File, Path: "model", Message: err.Error()})
 		}
-		set, faults := tools.Build(cfg, tools.Deps{Now: a.now, Log: h.log})
+		set, faults := tools.Build(cfg, tools.Deps{Now: a.now, Log: h.log, Artifacts: h.artifacts})
 		for _, f := range faults {
 			problems = append(problems, problemsOf(cfg.File, f)...)
 		}

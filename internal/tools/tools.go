@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/tools/ask"
 	"github.com/adkmcp/adkmcp/internal/tools/builtin"
 	"github.com/adkmcp/adkmcp/internal/tools/httpreq"
 	"github.com/adkmcp/adkmcp/internal/tools/middleware"
@@ -26,6 +28,8 @@ type Deps struct {
 	// Now is the clock; its location is the local time zone.
 	Now func() time.Time
 	Log *slog.Logger
+	// Artifacts keeps what agents save; it is the caller's to close.
+	Artifacts artifact.Store
 }
 
 // parts are what the tools of one agent share.
@@ -53,9 +57,12 @@ var kinds = []kind{
 	{"http", func(t *config.Tool) bool { return t.HTTP != nil }, func(t *config.Tool, p *parts) ([]agent.Tool, error) {
 		return one(httpreq.New(t, p.web))
 	}},
+	{"ask", func(t *config.Tool) bool { return t.Ask != nil }, func(t *config.Tool, _ *parts) ([]agent.Tool, error) {
+		return one(ask.New(t))
+	}},
 	// An entry without a kind key names a built-in.
 	{"builtin", func(*config.Tool) bool { return true }, func(t *config.Tool, p *parts) ([]agent.Tool, error) {
-		return builtin.New(t, builtin.Deps{Now: p.Now})
+		return builtin.New(t, builtin.Deps{Now: p.Now, Artifacts: p.Artifacts})
 	}},
 }
 
@@ -119,7 +126,8 @@ func build(t *config.Tool, p *parts) ([]agent.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := middleware.Options{Log: p.Log, Now: p.Now, Secrets: p.secrets, Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes}
+	o := middleware.Options{Log: p.Log, Now: p.Now, Secrets: p.secrets,
+		Approve: t.RequiresApproval, Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes}
 	if t.Shell != nil {
 		o.Concurrency = t.Shell.Concurrency
 	}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/tools/builtin"
@@ -28,8 +29,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func deps() Deps {
 	return Deps{
-		Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
-		Log: slog.New(slog.DiscardHandler),
+		Now:       func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
+		Log:       slog.New(slog.DiscardHandler),
+		Artifacts: artifact.NewMemory(artifact.MemoryOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
 	}
 }
 
@@ -66,6 +68,12 @@ func request(line int, name string) config.Tool {
 	return t
 }
 
+func question(line int, name string) config.Tool {
+	t := entry(line, name)
+	t.Ask = &config.Ask{Message: config.ParsePlaces("Which one?")}
+	return t
+}
+
 func names(t *testing.T, set agent.Toolset) (names []string, tools []agent.Tool) {
 	t.Helper()
 	tools, err := set.Tools(t.Context(), &agent.Query{Agent: "a"})
@@ -89,10 +97,10 @@ func mustBuild(t *testing.T, a *config.Agent) *Set {
 }
 
 func TestBuild(t *testing.T) {
-	a := file(request(3, "get_issue"), files(5, t.TempDir()), program(8, "git_status"), currentTime(9))
+	a := file(request(3, "get_issue"), files(5, t.TempDir()), program(8, "git_status"), question(9, "which"), currentTime(10))
 	set := mustBuild(t, a)
 	got, tools := names(t, set)
-	want := []string{"get_issue", "files_list", "files_read", "files_search", "git_status", "current_time"}
+	want := []string{"get_issue", "files_list", "files_read", "files_search", "git_status", "which", "current_time"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -148,7 +156,7 @@ func TestBuildTellsEverything(t *testing.T) {
 	for i, want := range []string{
 		"line 5: tools[1]: the tool name twice is taken by the entry in line 3: give one of them another name",
 		"line 7: tools[2]: method: ",
-		`line 9: tools[3]: there is no built-in tool "local_time": the names are current_time, files`,
+		`line 9: tools[3]: there is no built-in tool "local_time": the names are current_time, files, get_user_choice, load_artifacts, save_artifact`,
 		"line 12: tools[5]: the tool name files_list is taken by the entry in line 11: ",
 		"line 12: tools[5]: the tool name files_read is taken by the entry in line 11: ",
 		"line 12: tools[5]: the tool name files_search is taken by the entry in line 11: ",
@@ -254,7 +262,7 @@ func TestTableIsComplete(t *testing.T) {
 	if len(rows) != len(kinds) {
 		t.Errorf("the table has %d rows for %d sections of an entry", len(kinds), len(rows))
 	}
-	patterns := map[string]string{"shell": `shell:`, "http": `http:`}
+	patterns := map[string]string{"shell": `shell:`, "http": `http:`, "ask": `ask:`}
 	for _, name := range builtin.Names() {
 		patterns[name] = `name: ` + name + `\b`
 	}

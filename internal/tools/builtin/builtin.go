@@ -2,7 +2,7 @@
 // agent file names them, with args where they take some.
 //
 // Start with [New] and its table. The files tools share [folder], which keeps
-// them inside their folder.
+// them inside their folder; those of artifacts share [shelf].
 package builtin
 
 import (
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
@@ -23,12 +24,17 @@ import (
 type Deps struct {
 	// Now is the clock; its location is the local time zone.
 	Now func() time.Time
+	// Artifacts keeps what agents save.
+	Artifacts artifact.Store
 }
 
 // table says what every name gives.
 var table = map[string]func(*config.Tool, Deps) ([]agent.Tool, error){
-	"current_time": newCurrentTime,
-	"files":        newFiles,
+	"current_time":    newCurrentTime,
+	"files":           newFiles,
+	"get_user_choice": newUserChoice,
+	"load_artifacts":  newLoadArtifacts,
+	"save_artifact":   newSaveArtifact,
 }
 
 // Names lists the names that [New] knows, sorted.
@@ -44,11 +50,24 @@ func New(t *config.Tool, d Deps) ([]agent.Tool, error) {
 	return build(t, d)
 }
 
+// refuseArgs is the error for settings of a tool that has none.
+func refuseArgs(t *config.Tool) error {
+	if t.Builtin != nil && *t.Builtin != (config.Builtin{}) {
+		return fmt.Errorf("%s takes no args", t.Name)
+	}
+	return nil
+}
+
 // tool is a tool whose arguments are an A. What run reports as an error is for
 // the model, except that the turn's end stays an error.
 type tool[A any] struct {
 	spec *agent.Spec
-	run  func(ctx context.Context, args *A) (*agent.Result, error)
+	run  func(ctx context.Context, call *agent.Call, args *A) (*agent.Result, error)
+}
+
+// newTool makes a tool that needs to know its arguments only.
+func newTool[A any](spec *agent.Spec, run func(ctx context.Context, args *A) (*agent.Result, error)) agent.Tool {
+	return &tool[A]{spec, func(ctx context.Context, _ *agent.Call, args *A) (*agent.Result, error) { return run(ctx, args) }}
 }
 
 // Spec implements [agent.Tool].
@@ -63,7 +82,7 @@ func (t *tool[A]) Call(ctx context.Context, call *agent.Call) (*agent.Result, er
 	}
 	var res *agent.Result
 	if err == nil {
-		res, err = t.run(ctx, &args)
+		res, err = t.run(ctx, call, &args)
 	}
 	if err != nil && ctx.Err() == nil {
 		return agent.Failure(err.Error()), nil

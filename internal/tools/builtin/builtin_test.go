@@ -21,20 +21,25 @@ type set map[string]agent.Tool
 
 func newSet(t *testing.T, entry *config.Tool, now func() time.Time) set {
 	t.Helper()
+	s := set{}
+	s.add(t, entry, Deps{Now: now})
+	return s
+}
+
+func (s set) add(t *testing.T, entry *config.Tool, d Deps) {
+	t.Helper()
 	if entry.MaxResultBytes == 0 {
 		entry.MaxResultBytes = 65536
 	}
-	made, err := New(entry, Deps{Now: now})
+	made, err := New(entry, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := set{}
 	for _, tool := range made {
 		s[tool.Spec().Name] = middleware.Wrap(tool, middleware.Options{
 			Log: slog.New(slog.DiscardHandler), Now: time.Now, Timeout: time.Minute, MaxResultBytes: entry.MaxResultBytes,
 		})
 	}
-	return s
 }
 
 // do gives what the model reads, with "error: " in front of a failure.
@@ -100,8 +105,11 @@ func TestNewRefuses(t *testing.T) {
 		tool config.Tool
 		want string
 	}{
-		"unknown name":   {config.Tool{Name: "file"}, `there is no built-in tool "file": the names are current_time, files`},
+		"unknown name":   {config.Tool{Name: "file"}, `there is no built-in tool "file": the names are current_time, files, get_user_choice, load_artifacts, save_artifact`},
 		"args for none":  {config.Tool{Name: "current_time", Builtin: &config.Builtin{Root: dir}}, "current_time takes no args"},
+		"choice, args":   {config.Tool{Name: "get_user_choice", Builtin: &config.Builtin{Write: true}}, "get_user_choice takes no args"},
+		"save, args":     {config.Tool{Name: "save_artifact", Builtin: &config.Builtin{Write: true}}, "save_artifact takes no args"},
+		"load, args":     {config.Tool{Name: "load_artifacts", Builtin: &config.Builtin{Write: true}}, "load_artifacts takes no args"},
 		"no args":        {config.Tool{Name: "files"}, "files needs args.root"},
 		"no root":        {config.Tool{Name: "files", Builtin: &config.Builtin{Write: true}}, "files needs args.root"},
 		"missing folder": {config.Tool{Name: "files", Builtin: &config.Builtin{Root: filepath.Join(dir, "no")}}, "the folder of args.root cannot be used: "},

@@ -25,14 +25,14 @@ func newFiles(t *config.Tool, _ Deps) ([]agent.Tool, error) {
 	}
 	f := &folder{path: t.Builtin.Root, budget: max(t.MaxResultBytes-roomForNotes, t.MaxResultBytes/2)}
 	tools := []agent.Tool{
-		&tool[listArgs]{filesSpec("files_list", listDescription, reads, pathProperty("folder; the whole folder if left out"), globProperty, depthProperty), f.list},
-		&tool[readArgs]{filesSpec("files_read", readDescription, reads, "!"+pathProperty("file"), offsetProperty, limitProperty), f.read},
-		&tool[searchArgs]{filesSpec("files_search", searchDescription, reads, "!"+patternProperty, pathProperty("folder or file; everything if left out"), globProperty), f.search},
+		newTool(specOf("files_list", listDescription, reads, pathProperty("folder; the whole folder if left out"), globProperty, depthProperty), f.list),
+		newTool(specOf("files_read", readDescription, reads, "!"+pathProperty("file"), offsetProperty, limitProperty), f.read),
+		newTool(specOf("files_search", searchDescription, reads, "!"+patternProperty, pathProperty("folder or file; everything if left out"), globProperty), f.search),
 	}
 	if t.Builtin.Write {
 		// Appending twice is not the same as once, and overwriting destroys.
-		tools = append(tools, &tool[writeArgs]{filesSpec("files_write", writeDescription, agent.Hints{ClosedWorld: true},
-			"!"+pathProperty("file"), "!"+contentProperty, modeProperty), f.write})
+		tools = append(tools, newTool(specOf("files_write", writeDescription, agent.Hints{ClosedWorld: true},
+			"!"+pathProperty("file"), "!"+contentProperty, modeProperty), f.write))
 	}
 	return tools, nil
 }
@@ -60,9 +60,9 @@ func pathProperty(what string) string {
 	return `"path":{"type":"string","maxLength":4096,"description":"Path of the ` + what + `; with /, relative to the tool's folder"}`
 }
 
-// filesSpec makes a spec whose properties are given as they stand in a schema;
-// an exclamation mark in front makes one required.
-func filesSpec(name, description string, hints agent.Hints, properties ...string) *agent.Spec {
+// specOf makes a spec whose properties are given as they stand in a schema; an
+// exclamation mark in front makes one required.
+func specOf(name, description string, hints agent.Hints, properties ...string) *agent.Spec {
 	var required []string
 	for i, p := range properties {
 		if after, ok := strings.CutPrefix(p, "!"); ok {

@@ -17,8 +17,8 @@ type timeArgs struct {
 
 // newCurrentTime gives the tool that knows what time it is.
 func newCurrentTime(t *config.Tool, d Deps) ([]agent.Tool, error) {
-	if t.Builtin != nil && *t.Builtin != (config.Builtin{}) {
-		return nil, fmt.Errorf("current_time takes no args")
+	if err := refuseArgs(t); err != nil {
+		return nil, err
 	}
 	spec := &agent.Spec{
 		Name:        "current_time",
@@ -28,7 +28,7 @@ func newCurrentTime(t *config.Tool, d Deps) ([]agent.Tool, error) {
 			`},"additionalProperties":false}`),
 		Hints: reads,
 	}
-	return []agent.Tool{&tool[timeArgs]{spec, func(_ context.Context, args *timeArgs) (*agent.Result, error) {
+	return []agent.Tool{newTool(spec, func(_ context.Context, args *timeArgs) (*agent.Result, error) {
 		now := d.Now()
 		if args.Timezone != "" {
 			zone, err := time.LoadLocation(args.Timezone)
@@ -38,7 +38,7 @@ func newCurrentTime(t *config.Tool, d Deps) ([]agent.Tool, error) {
 			now = now.In(zone)
 		}
 		return agent.Text(now.Format(time.RFC3339 + ", Monday")), nil
-	}}}, nil
+	})}, nil
 }
 
 // reads are the hints of a tool that only looks.

@@ -19,7 +19,7 @@ type Handler func(ctx context.Context, call *agent.Call) (*agent.Result, error)
 // Middleware puts something around a call of the tool that spec describes. It
 // is asked once per tool; what it gives is safe for concurrent use. It neither
 // changes the Call nor the Result that it is given, but makes its own, and
-// passes a Result with Suspend set on untouched.
+// passes a Result with Suspend set on untouched; only redact looks into it.
 type Middleware func(spec *agent.Spec, next Handler) Handler
 
 // Options are what the chain of one tool needs to know.
@@ -33,6 +33,8 @@ type Options struct {
 	// fewer than six characters are left alone, since they would turn up by
 	// chance.
 	Secrets []string
+	// Approve lets a person decide on each call before it runs.
+	Approve bool
 	// Timeout bounds one call.
 	Timeout time.Duration
 	// Concurrency is how many calls run at the same time, 0 for any number.
@@ -45,11 +47,12 @@ type Options struct {
 //
 //	observe    sees what the caller of the tool sees
 //	           (here: deny and allow rules)
-//	arguments  before anything is done for the call
+//	arguments  before anything is done for the call, and anybody is asked
 //	failures   errors and panics of everything below become results
 //	limit      the size of the result
 //	redact     before limit, which could cut a secret in half
-//	           (here: approve, cache, rate, retry)
+//	approve    outside of slots: who waits for a person keeps nobody waiting
+//	           (here: cache, rate, retry)
 //	slots      outside of timeout: waiting for other calls is not the tool's time
 //	timeout    of one try
 func Wrap(t agent.Tool, o Options) agent.Tool {
@@ -60,6 +63,7 @@ func Wrap(t agent.Tool, o Options) agent.Tool {
 		failures(o.Log, secrets),
 		limit(o.MaxResultBytes),
 		redact(secrets),
+		approve(o.Approve, secrets),
 		slots(o.Concurrency),
 		timeout(o.Timeout),
 	)

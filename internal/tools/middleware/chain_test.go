@@ -124,7 +124,9 @@ func TestWrapOrder(t *testing.T) {
 		}
 	})
 	t.Run("a suspension passes untouched", func(t *testing.T) {
-		want := &agent.Result{Output: "sk-0123456789 " + strings.Repeat("x", 100), Suspend: &session.Suspension{Kind: "question", Message: "sk-0123456789?"}}
+		want := &agent.Result{Output: strings.Repeat("x", 100), Suspend: &session.Suspension{
+			Kind: "question", Message: strings.Repeat("why? ", 100), Payload: json.RawMessage(`{ "schema": {"n": 1.0} }`),
+		}}
 		o := options()
 		o.Secrets, o.MaxResultBytes = []string{"sk-0123456789"}, 50
 		res, err := Wrap(die(gives(want, nil)), o).Call(t.Context(), roll(`{"sides":6}`))
@@ -148,7 +150,7 @@ func TestObserve(t *testing.T) {
 			t.Errorf("the log lacks %q:\n%s", want, text)
 		}
 	}
-	for _, private := range []string{"PRIVATE", "77"} {
+	for _, private := range []string{"PRIVATE", "sides", "=77", ":77"} {
 		if strings.Contains(text, private) {
 			t.Errorf("the log shows %q:\n%s", private, text)
 		}

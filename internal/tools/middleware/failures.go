@@ -54,13 +54,13 @@ func turnEnded(ctx context.Context, err error) error {
 }
 
 // failed is a failure with text first and then what the tool has given, if
-// anything.
+// anything. What has failed asks nobody any more.
 func failed(text string, res *agent.Result) (*agent.Result, error) {
 	if res == nil {
 		return agent.Failure(text), nil
 	}
 	out := *res
-	out.IsError = true
+	out.IsError, out.Suspend = true, nil
 	got, err := outputText(res.Output)
 	if err != nil {
 		return nil, err

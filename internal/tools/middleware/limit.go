@@ -134,10 +134,15 @@ func outputText(output any) (string, error) {
 	case string:
 		return strings.ToValidUTF8(v, string(utf8.RuneError)), nil
 	}
+	return jsonText(output)
+}
+
+// jsonText writes v as JSON.
+func jsonText(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(output); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return "", fmt.Errorf("the tool's result cannot be written as JSON: %w", err)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil

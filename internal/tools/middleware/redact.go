@@ -7,11 +7,12 @@ import (
 	"errors"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
-// redact hides secrets in the output, the error and the progress of a call.
-// Media pass as they are.
+// redact hides secrets in the output, the error and the progress of a call, and
+// in what a suspension would show to a person. Media pass as they are.
 func redact(secrets *redactor) Middleware {
 	return func(_ *agent.Spec, next Handler) Handler {
 		if secrets == nil {
@@ -24,8 +25,8 @@ func redact(secrets *redactor) Middleware {
 			if err != nil {
 				err = secrets.error(err)
 			}
-			if res == nil || res.Suspend != nil {
-				return res, err
+			if res == nil {
+				return nil, err
 			}
 			clean, tooBad := secrets.result(res)
 			if tooBad != nil {
@@ -74,31 +75,62 @@ func (e *redactedError) Error() string { return e.text }
 // text with the secret.
 func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// result gives res itself where its output holds no secret.
+// result gives res itself where neither its output nor its suspension holds a
+// secret.
 func (r *redactor) result(res *agent.Result) (*agent.Result, error) {
-	var clean any
-	switch v := res.Output.(type) {
-	case nil:
+	output, inOutput, err := r.output(res.Output)
+	if err != nil {
+		return nil, err
+	}
+	suspend, inSuspend, err := r.suspension(res.Suspend)
+	if err != nil {
+		return nil, err
+	}
+	if !inOutput && !inSuspend {
 		return res, nil
-	case string:
-		text := r.text(v)
-		if text == v {
-			return res, nil
-		}
-		clean = text
-	default:
-		value, err := generic(v)
-		if err != nil {
-			return nil, err
-		}
-		changed := false
-		if clean = r.value(value, &changed); !changed {
-			return res, nil
-		}
 	}
 	out := *res
-	out.Output = clean
+	out.Output, out.Suspend = output, suspend
 	return &out, nil
+}
+
+// output gives an output without secrets, and whether it held one.
+func (r *redactor) output(v any) (clean any, changed bool, err error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, false, nil
+	case string:
+		text := r.text(v)
+		return text, text != v, nil
+	}
+	value, err := generic(v)
+	if err != nil {
+		return nil, false, err
+	}
+	if clean = r.value(value, &changed); !changed {
+		clean = v
+	}
+	return clean, changed, nil
+}
+
+// suspension gives a suspension without secrets, and whether it held one.
+func (r *redactor) suspension(q *session.Suspension) (clean *session.Suspension, changed bool, err error) {
+	if q == nil {
+		return nil, false, nil
+	}
+	out := *q
+	out.Message = r.text(q.Message)
+	changed = out.Message != q.Message
+	if len(q.Payload) == 0 {
+		return &out, changed, nil
+	}
+	payload, inPayload, err := r.output(q.Payload)
+	if err != nil || !inPayload {
+		return &out, changed, err
+	}
+	text, err := jsonText(payload)
+	out.Payload = json.RawMessage(text)
+	return &out, true, err
 }
 
 // value gives a JSON value without secrets. A number that holds one, be it by
@@ -132,7 +164,7 @@ func (r *redactor) value(v any, changed *bool) any {
 
 // generic gives a copy of v as maps, lists and numbers as written.
 func generic(v any) (any, error) {
-	text, err := outputText(v)
+	text, err := jsonText(v)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
 func TestRedact(t *testing.T) {
@@ -111,5 +112,38 @@ func TestRedactCancelled(t *testing.T) {
 	_, err := tool.Call(ctx, roll(`{"sides":6}`))
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "sk-0") || !strings.Contains(err.Error(), "[redacted]") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What a person would see of a suspension has no secrets either.
+func TestRedactSuspensions(t *testing.T) {
+	o := options()
+	o.Secrets = []string{"sk-0123456789"}
+	for _, tc := range []struct{ name, message, payload, wantMessage, wantPayload string }{
+		{"both", "use sk-0123456789?", `{"schema":{"enum":["s\u006b-0123456789",1.50]}}`, "use [redacted]?", `{"schema":{"enum":["[redacted]",1.50]}}`},
+		{"message", "use sk-0123456789?", ``, "use [redacted]?", ``},
+		{"payload", "use it?", `{"sk-0123456789":"<x>"}`, "use it?", `{"[redacted]":"<x>"}`},
+		{"neither", "use it?", `{ "a": 1.0}`, "use it?", `{ "a": 1.0}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			given := &session.Suspension{CallID: "c1", Kind: "question", Message: tc.message, Payload: json.RawMessage(tc.payload)}
+			before := *given
+			res, err := Wrap(die(gives(&agent.Result{Suspend: given}, nil)), o).Call(t.Context(), roll(`{"sides":6}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &session.Suspension{CallID: "c1", Kind: "question", Message: tc.wantMessage, Payload: json.RawMessage(tc.wantPayload)}
+			if diff := cmp.Diff(want, res.Suspend); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(&before, given); diff != "" {
+				t.Errorf("the tool's own value was changed: %s", diff)
+			}
+		})
+	}
+	broken := &agent.Result{Suspend: &session.Suspension{Message: "?", Payload: json.RawMessage(`{"sk-0123456789`)}}
+	res, err := Wrap(die(gives(broken, nil)), o).Call(t.Context(), roll(`{"sides":6}`))
+	if err != nil || res.Suspend != nil || !res.IsError {
+		t.Errorf("a payload that is no JSON gives %+v, %v", res, err)
 	}
 }
