@@ -1,241 +1,265 @@
 package httpserver
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"mime"
+	"fmt"
 	"net/http"
-	"strings"
-	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
+	"runtime/debug"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/serve/guard"
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
-// endpoint serves one MCP server at its path.
+// endpoint serves streamable HTTP at one path.
 type endpoint struct {
 	server  *Server
 	path    string
-	library *mcpserver.StreamableHTTPServer
-}
-
-func (s *Server) endpoint(e Endpoint) http.Handler {
-	p := &endpoint{server: s, path: e.Path}
-	p.library = mcpserver.NewStreamableHTTPServer(e.Server,
-		mcpserver.WithSessionIdManagerResolver(resolver{p}),
-		mcpserver.WithDisableStreaming(true),
-		mcpserver.WithStreamableHTTPLogger(s.cfg.Log))
-	return p
+	handler rpc.Handler
 }
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.Method {
-	case http.MethodPost:
+	switch {
+	case r.Method == http.MethodPost:
 		e.post(w, r)
-	case http.MethodDelete:
+	case rpc.IsModern(r.Header.Get(versionHeader)):
+		notAllowed(w, "POST")
+	case r.Method == http.MethodDelete:
 		e.delete(w, r)
 	default:
-		w.Header().Set("Allow", "POST, DELETE")
-		refuse(w, http.StatusMethodNotAllowed, codeInvalidRequest, "this endpoint takes POST, and DELETE for the end of a session")
+		notAllowed(w, "POST, DELETE")
 	}
-}
-
-// message is what we look at of a message.
-type message struct {
-	Method string          `json:"method"`
-	ID     json.RawMessage `json:"id"`
-	Params struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
-	} `json:"params"`
-}
-
-// version gives the protocol version that a message itself names. As in the
-// library its name counts in this very spelling only, which a struct's field
-// would not, and a value that is no string is none.
-func (m *message) version() string {
-	var v string
-	if json.Unmarshal(m.Params.Meta[mcp.MetaKeyProtocolVersion], &v) != nil {
-		return ""
-	}
-	return v
-}
-
-// modern reports whether a message belongs to MCP 2026-07-28 or later. The
-// library decides in the same way, and refuses those that contradict themselves.
-func (m *message) modern(r *http.Request) bool {
-	return mcp.IsModernProtocol(m.version()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }
 
 func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, codeInvalidRequest, "the Content-Type must be application/json")
+	if !isJSON(r) {
+		refuseKind(w)
 		return
 	}
-	body, ok := e.server.readBody(w, r)
-	if !ok {
-		return
+	m := e.server.receive(w, r)
+	switch {
+	case m == nil:
+	case isModern(r.Header, m):
+		e.stateless(w, r, m)
+	case m.Method == rpc.Initialize && m.IsRequest():
+		e.initialize(w, r, m)
+	default:
+		e.inSession(w, r, m)
 	}
-	if err := checkStrict(body); err != nil {
-		refuse(w, http.StatusBadRequest, codeParse, err.Error())
-		return
-	}
-	var m message
-	if err := json.Unmarshal(body, &m); err != nil {
-		refuse(w, http.StatusBadRequest, codeInvalidRequest, "the message is no JSON-RPC message; batches are not supported")
-		return
-	}
-	// Without a session nobody can say whose request such a notification
-	// means, and the library would cancel anybody's with the same number. On
-	// 2026-07-28 the client closes the response stream instead.
-	modern := m.modern(r)
-	if modern && m.Method == "notifications/cancelled" {
+}
+
+// stateless takes a message of MCP 2026-07-28 or later, which stands for itself.
+// The core of that version has no notifications from the client: it cancels by
+// closing the response stream.
+func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *rpc.Message) {
+	switch {
+	case m.IsNotification():
 		w.WriteHeader(http.StatusAccepted)
 		return
+	case !m.IsRequest():
+		refuse(w, http.StatusBadRequest, rpc.CodeInvalidRequest, "a response: the server asks nothing in this protocol version")
+		return
 	}
-	peer := &turns.Peer{Caller: agent.Caller{Principal: principalOf(r.Context()), Header: passedOn(r.Header)}}
-	ctx, cancel := context.WithCancel(turns.WithPeer(r.Context(), peer))
-	defer cancel()
-	if !modern {
-		leave, ok := e.admit(w, r, &m)
-		if !ok {
-			return
-		}
-		defer leave(context.WithoutCancel(ctx))
-		if m.Method != string(mcp.MethodInitialize) {
-			peer.Connection = r.Header.Get(mcpserver.HeaderKeySessionID)
-		}
-		// Up to 2025-11-25 a lost connection does not cancel a call.
-		peer.Gone = ctx.Done()
-		ctx = context.WithoutCancel(ctx)
+	if bad := checkHeaders(r.Header, m); bad != nil {
+		fail(w, httpStatus(bad.Code), m.ID, bad)
+		return
 	}
-	s := newSink(w, r, func(err error) {
-		e.server.clientGone(r.Context(), err)
-		cancel()
-	})
-	if s.stream {
-		peer.Notify, peer.KeepAlive = s.notify, s.keepAlive
-	}
-	e.library.Handle(s, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: ctx})
+	e.answer(w, r, m, nil)
 }
 
-// admit lets a message of MCP up to 2025-11-25 into its session, or makes sure
-// that there is room for one. leave is to be called when it has been served.
-func (e *endpoint) admit(w http.ResponseWriter, r *http.Request, m *message) (leave func(context.Context), ok bool) {
-	principal := principalOf(r.Context())
-	if m.Method == string(mcp.MethodInitialize) {
-		old, err := e.server.sessions.room(principal)
-		if err != nil {
-			w.Header().Set("Retry-After", retryAfter)
-			refuse(w, http.StatusServiceUnavailable, codeInternal, err.Error()+": try again later")
-			return nil, false
-		}
-		if old != nil {
-			e.server.evict(r.Context(), old)
-		}
-		return func(context.Context) {}, true
+// initialize begins a session of MCP up to 2025-11-25.
+func (e *endpoint) initialize(w http.ResponseWriter, r *http.Request, m *rpc.Message) {
+	s := e.server
+	if s.draining.Load() {
+		turnAway(w, m.ID, turns.ErrStopping.Error())
+		return
 	}
-	id := r.Header.Get(mcpserver.HeaderKeySessionID)
-	if id == "" {
-		refuse(w, http.StatusBadRequest, codeInvalidRequest, "the Mcp-Session-Id header is missing: initialize first, or speak MCP 2026-07-28")
-		return nil, false
-	}
-	leave, err := e.server.sessions.enter(id, principal, e)
-	if err != nil {
-		refuse(w, http.StatusNotFound, codeInvalidRequest, "no such session: initialize again")
-		return nil, false
-	}
-	return leave, true
-}
-
-// delete ends a session for its owner.
-func (e *endpoint) delete(w http.ResponseWriter, r *http.Request) {
-	if !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-		leave, ok := e.admit(w, r, &message{})
-		if !ok {
-			return
-		}
-		defer leave(context.WithoutCancel(r.Context()))
-	}
-	s := newSink(w, r, func(err error) { e.server.clientGone(r.Context(), err) })
-	e.library.Handle(s, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: r.Context()})
-}
-
-// clientGone is told when a client does not take its answer.
-func (s *Server) clientGone(ctx context.Context, err error) {
-	s.cfg.Log.DebugContext(ctx, "a client has gone before its answer was written", "error", err)
-}
-
-// readBody reads the body within its bounds on size and time, which has begun
-// with the request. The bound on time stays if there is more that nobody wants.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	const tooLarge = "the message is larger than 4 MiB"
-	if r.ContentLength > maxBodyBytes {
-		w.Header().Set("Connection", "close")
-		refuse(w, http.StatusRequestEntityTooLarge, codeInvalidRequest, tooLarge)
-		return nil, false
-	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, maxBodyBytes), r.ContentLength)
-	var limit *http.MaxBytesError
+	session, err := s.sessions.create(r.Context(), guard.PrincipalOf(r.Context()), e.path)
 	switch {
-	case err == nil:
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		return body, true
-	case errors.As(err, &limit):
-		refuse(w, http.StatusRequestEntityTooLarge, codeInvalidRequest, tooLarge)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		refuse(w, http.StatusBadRequest, codeParse, "the message broke off")
+	case errors.Is(err, errTooManySessions):
+		turnAway(w, m.ID, err.Error())
+		return
+	case err != nil:
+		s.cfg.Log.Error("no session id", "error", err)
+		fail(w, http.StatusInternalServerError, m.ID, &rpc.Error{Code: rpc.CodeInternal, Message: "internal error"})
+		return
+	}
+	defer s.sessions.leave(context.WithoutCancel(r.Context()), session)
+	peer := peerOf(r)
+	peer.Connection, peer.Session = session.id, &session.client
+	response, status := s.handle(turns.WithPeer(r.Context(), peer), e.handler, m)
+	if response.Code != 0 {
+		s.sessions.terminate(session)
+	} else {
+		w.Header().Set(sessionHeader, session.id)
+	}
+	e.sink(w, r, func() {}).respond(status, response.Body)
+}
+
+// inSession takes a message of a session.
+func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *rpc.Message) {
+	if version := r.Header.Get(versionHeader); version != "" {
+		if bad := checkVersion(version); bad != nil {
+			fail(w, http.StatusBadRequest, m.ID, bad)
+			return
+		}
+	}
+	t := e.server.sessions
+	session := e.enter(w, r)
+	if session == nil {
+		return
+	}
+	defer t.leave(context.WithoutCancel(r.Context()), session)
+	switch {
+	case m.IsRequest():
+		e.answer(w, r, m, session)
+		return
+	case m.Method == rpc.Cancelled:
+		t.cancel(session, m.CancelledID())
+	case m.Method == "":
+		t.answered(session, m)
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// enter lets a request into the session that it names, or answers it.
+func (e *endpoint) enter(w http.ResponseWriter, r *http.Request) *mcpSession {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		refuse(w, http.StatusBadRequest, rpc.CodeInvalidRequest, "the Mcp-Session-Id header is missing: initialize first, or speak MCP 2026-07-28")
+		return nil
+	}
+	session, err := e.server.sessions.enter(id, guard.PrincipalOf(r.Context()), e.path)
+	if err != nil {
+		refuse(w, http.StatusNotFound, rpc.CodeInvalidRequest, err.Error()+": initialize again")
+		return nil
+	}
+	return session
+}
+
+// delete ends a session for its owner, with all that runs in it.
+func (e *endpoint) delete(w http.ResponseWriter, r *http.Request) {
+	session := e.enter(w, r)
+	if session == nil {
+		return
+	}
+	e.server.sessions.terminate(session)
+	e.server.sessions.leave(context.WithoutCancel(r.Context()), session)
+}
+
+// answer answers a request; session is nil where there are none.
+func (e *endpoint) answer(w http.ResponseWriter, r *http.Request, m *rpc.Message, session *mcpSession) {
+	s := e.server
+	if m.Method == rpc.CallTool {
+		if !s.calls.enter() {
+			turnAway(w, m.ID, "too many calls are being served")
+			return
+		}
+		defer s.calls.leave()
+	}
+	gone, hangUp := context.WithCancel(r.Context())
+	defer hangUp()
+	out := e.sink(w, r, hangUp)
+	peer := peerOf(r)
+	parent := gone
+	if session != nil { // up to 2025-11-25 a lost connection does not cancel a call
+		parent = context.WithoutCancel(gone)
+		peer.Gone, peer.Connection, peer.Session = gone.Done(), session.id, &session.client
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	var c *call
+	if session != nil {
+		c = s.sessions.begin(session, m.ID, cancel)
+		defer s.sessions.end(session, c)
+	}
+	if m.Method == rpc.Listen {
+		leave := e.listen(w, m, out, &stream{principal: guard.PrincipalOf(ctx), end: func() { cancel(turns.ErrStopping) }})
+		if leave == nil {
+			return
+		}
+		defer leave()
+	}
+	if out.stream {
+		peer.Notify = func(message []byte) error { return unless(ctx, func() error { return out.notify(message) }) }
+		peer.KeepAlive = func() error { return unless(ctx, out.keepAlive) }
+		if session != nil {
+			peer.Ask = (&asker{s.sessions, session, out, gone.Done()}).ask
+		}
+	}
+	relax(out.rc)
+	response, status := s.handle(turns.WithPeer(ctx, peer), e.handler, m)
+	if session == nil && response.Code != 0 && status == http.StatusOK {
+		status = httpStatus(response.Code)
+	}
+	switch {
+	case gone.Err() != nil: // and nothing is written any more
+	case c != nil && s.sessions.cancelled(c):
+		out.quit()
 	default:
-		w.Header().Set("Connection", "close")
-		refuse(w, http.StatusRequestTimeout, codeInvalidRequest, "the message did not come in time")
-	}
-	return nil, false
-}
-
-// readAll reads to the end. It keeps what it reads in pieces, so that a body
-// which turns out to be too large has cost its size once: a buffer that grows
-// is copied again and again. length is -1 if it is not known.
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length >= 0 {
-		body := make([]byte, length)
-		_, err := io.ReadFull(r, body)
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return body, err
-	}
-	const piece = 64 << 10
-	var pieces [][]byte
-	p := make([]byte, 0, piece)
-	for {
-		n, err := r.Read(p[len(p):piece])
-		p = p[:len(p)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return bytes.Join(append(pieces, p), nil), nil
-		case err != nil:
-			return nil, err
-		case len(p) == piece:
-			pieces, p = append(pieces, p), make([]byte, 0, piece)
-		}
+		out.respond(status, response.Body)
 	}
 }
 
-// passedOn is what of the header an agent may see: not the secrets with which
-// the caller opened this server.
-func passedOn(h http.Header) http.Header {
-	h = h.Clone()
-	for name := range h {
-		switch strings.ToLower(name) {
-		case "authorization", "proxy-authorization", "cookie", "mcp-session-id":
-			delete(h, name)
-		}
+// listen takes a stream in that lasts until one side ends it, or answers in its
+// place.
+func (e *endpoint) listen(w http.ResponseWriter, m *rpc.Message, out *sink, st *stream) (leave func()) {
+	s := e.server
+	switch {
+	case s.cfg.JSONOnly:
+		fail(w, http.StatusNotFound, m.ID, &rpc.Error{Code: rpc.CodeNoMethod, Message: m.Method + ": this server sends no streams"})
+		return nil
+	case !out.stream:
+		fail(w, http.StatusNotAcceptable, m.ID, &rpc.Error{Code: rpc.CodeInvalidRequest, Message: m.Method + " needs a client that accepts text/event-stream"})
+		return nil
 	}
-	return h
+	err := s.listens.enter(st)
+	if err == nil && s.draining.Load() {
+		s.listens.leave(st)
+		err = turns.ErrStopping
+	}
+	if err != nil {
+		turnAway(w, m.ID, err.Error())
+		return nil
+	}
+	return func() { s.listens.leave(st) }
+}
+
+// unless does nothing of what a client is told once its request has ended.
+func unless(ctx context.Context, do func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return do()
+}
+
+// peerOf is what is known of whoever sent a request.
+func peerOf(r *http.Request) *turns.Peer {
+	return &turns.Peer{Caller: agent.Caller{Principal: guard.PrincipalOf(r.Context()), Header: passedOn(r.Header)}}
+}
+
+// sink is where the response to a request goes; lost is called when the client
+// does not take it.
+func (e *endpoint) sink(w http.ResponseWriter, r *http.Request, lost func()) *sink {
+	s := e.server
+	stream := !s.cfg.JSONOnly && accepts(r, "text/event-stream")
+	return newSink(newEvents(w, s.write), stream, func(err error) {
+		s.cfg.Log.DebugContext(r.Context(), "a client has gone before its answer was written", "error", err)
+		lost()
+	})
+}
+
+// handle lets the handler answer. What goes wrong in it is told to the log only.
+func (s *Server) handle(ctx context.Context, h rpc.Handler, m *rpc.Message) (response *rpc.Response, status int) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Log.Error("a request panicked", "method", m.Method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			response = rpc.Fail(m.ID, &rpc.Error{Code: rpc.CodeInternal, Message: "internal error"})
+			status = http.StatusInternalServerError
+		}
+	}()
+	return h.Handle(ctx, m), http.StatusOK
 }

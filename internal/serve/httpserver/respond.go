@@ -7,34 +7,38 @@ import (
 	"net/http"
 	"runtime/debug"
 	"time"
+
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 )
 
-// JSON-RPC error codes.
-const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeInternal       = -32603
-)
-
-// refuse answers a request that the MCP library does not see, with a JSON-RPC
-// error whose id is not known.
+// refuse answers a request that the handler does not see, with a JSON-RPC error
+// whose id is not known.
 func refuse(w http.ResponseWriter, status, code int, text string) {
-	var body struct {
-		JSONRPC string `json:"jsonrpc"`
-		ID      any    `json:"id"`
-		Error   struct {
-			Code    int    `json:"code"`
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	body.JSONRPC, body.Error.Code, body.Error.Message = "2.0", code, text
-	data, err := json.Marshal(body)
-	if err != nil {
-		return
-	}
+	fail(w, status, nil, &rpc.Error{Code: code, Message: text})
+}
+
+// fail answers the message with this id with a JSON-RPC error.
+func fail(w http.ResponseWriter, status int, id json.RawMessage, e *rpc.Error) {
+	writeJSON(w, status, rpc.Fail(id, e).Body)
+}
+
+// turnAway says that there is no room now, and when to come back.
+func turnAway(w http.ResponseWriter, id json.RawMessage, why string) {
+	w.Header().Set("Retry-After", retryAfter)
+	fail(w, http.StatusServiceUnavailable, id, &rpc.Error{Code: rpc.CodeInternal, Message: why + ": try again later"})
+}
+
+// notAllowed answers a method that a path does not take.
+func notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	writeText(w, http.StatusMethodNotAllowed, "this path takes "+allow)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
+	_, _ = w.Write(body)
+	_, _ = io.WriteString(w, "\n")
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {
@@ -45,9 +49,13 @@ func writeText(w http.ResponseWriter, status int, text string) {
 
 // extend gives the next write its time. A connection that cannot have
 // deadlines, as in a test, goes without.
-func extend(rc *http.ResponseController) {
-	_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+func extend(rc *http.ResponseController, d time.Duration) {
+	_ = rc.SetWriteDeadline(time.Now().Add(d))
 }
+
+// relax takes the time back while nothing is written: on HTTP/2 a deadline that
+// passes ends the stream even so.
+func relax(rc *http.ResponseController) { _ = rc.SetWriteDeadline(time.Time{}) }
 
 // recover turns a panic into an answer that tells nothing, and a log entry
 // that tells all.
@@ -57,5 +65,22 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.cfg.Log.Error("a request panicked", "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	refuse(w, http.StatusInternalServerError, codeInternal, "internal error")
+	refuse(w, http.StatusInternalServerError, rpc.CodeInternal, "internal error")
 }
+
+// gate lets so many in at once.
+type gate chan struct{}
+
+// enter reports whether there was room; whoever got in leaves.
+func (g gate) enter() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g gate) leave() { <-g }
+
+func (g gate) full() bool { return len(g) == cap(g) }

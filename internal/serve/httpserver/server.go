@@ -1,9 +1,11 @@
-// Package httpserver serves MCP over streamable HTTP.
+// Package httpserver serves MCP over HTTP: streamable HTTP of all protocol
+// versions at one path, and the deprecated HTTP+SSE transport beside it.
 //
-// Start with [New] and [Server.Serve]. A request passes guard.go (Host, Origin,
-// token), then post.go, which bounds and checks what came in before the MCP
-// library sees it; the library answers through a [sink], which also carries
-// progress. session.go holds the sessions of protocol versions that have them.
+// Start with [New] and [Server.Serve]. A request passes package guard (Host,
+// Origin, token), then post.go, which bounds and checks what came in before the handler
+// sees it; the response goes out through a [sink], which also carries progress.
+// session.go holds the sessions of protocol versions that have them, ask.go what
+// is under way in them, and sse.go is the other transport.
 package httpserver
 
 import (
@@ -19,10 +21,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	mcpserver "github.com/mark3labs/mcp-go/server"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/adkmcp/adkmcp/internal/serve/guard"
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
@@ -34,7 +36,9 @@ const (
 	idleTimeout    = 60 * time.Second // between requests
 	maxHeaderBytes = 64 << 10
 	maxBodyBytes   = 4 << 20
-	maxConnections = 10_000 // further ones wait
+	maxConnections = 10_000 // further ones are turned away
+	maxCalls       = 256    // of tools at once, unless Config says otherwise
+	maxListens     = 100    // open subscriptions/listen of one caller
 
 	// closeTimeout is how long answers may take to reach their callers after
 	// the last turn has ended or has been cancelled.
@@ -44,17 +48,27 @@ const (
 	retryAfter = "5"
 )
 
+// Token lets a principal in.
+type Token = guard.Token
+
 // Endpoint is one MCP server and its path.
 type Endpoint struct {
-	Path   string
-	Server *mcpserver.MCPServer
+	Path    string
+	Handler rpc.Handler
 }
 
 // Config makes a [Server].
 type Config struct {
 	// Addr is HOST:PORT; without a host it is the loopback address.
-	Addr      string
+	Addr string
+	// Endpoints serve streamable HTTP. With SSE, those whose path is /mcp or
+	// begins with /mcp/ serve the transport of MCP 2024-11-05 too: the stream at
+	// /sse in place of /mcp, what clients send at /message.
 	Endpoints []Endpoint
+	SSE       bool
+	// JSONOnly never streams over streamable HTTP: each response is one JSON
+	// document, without progress and without questions to the client before it.
+	JSONOnly bool
 	// Tokens are the bearer tokens that open the server. Without any, everybody
 	// who reaches it may use it, so it must be on a loopback address, or
 	// InsecureNoAuth set.
@@ -64,6 +78,13 @@ type Config struct {
 	// and web origins that may use it, beside its own.
 	AllowHosts   []string
 	AllowOrigins []string
+	// TLSCert and TLSKey are PEM files, for HTTPS; none for plain HTTP. They are
+	// read again when they have changed.
+	TLSCert string
+	TLSKey  string
+	// MaxCalls is how many tools/call may be served at once; 0 for 256. Further
+	// ones are turned away.
+	MaxCalls int
 	// DrainTimeout is how long the server takes to stop, while running turns may
 	// go on. Its last closeTimeout is for the answers of those that are then
 	// cancelled; one of less than twice that is for the turns alone, and
@@ -85,11 +106,20 @@ type Config struct {
 // Server is an HTTP server for MCP.
 type Server struct {
 	cfg      Config
-	guard    *guard
+	guard    *guard.Guard
+	seal     *seal
 	sessions *sessions
+	listens  *streams // subscriptions/listen
+	sse      *streams // connections of the transport of 2024-11-05
+	calls    gate
+	cert     *guard.Certificate // nil for plain HTTP
 	mux      *http.ServeMux
 	draining atomic.Bool
-	body     time.Duration // bodyTimeout
+	silent   guard.Silent
+
+	body        time.Duration // bodyTimeout
+	write       time.Duration // writeTimeout
+	connections int           // maxConnections
 }
 
 // New checks the configuration. Nothing listens yet.
@@ -104,20 +134,33 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("%s can be reached from other machines: give every caller a token with --auth-token NAME=ENV_VAR, "+
 			"or let everybody in with --insecure-no-auth", c.Addr)
 	}
-	g, err := newGuard(&c)
+	g, err := guard.New(&guard.Config{Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins})
 	if err != nil {
 		return nil, err
 	}
-	table, err := newSessions(c.Random, c.Now, c.Ended)
+	var cert *guard.Certificate
+	if c.TLSCert != "" || c.TLSKey != "" {
+		if cert, err = guard.ReadCertificate(c.TLSCert, c.TLSKey, c.Now, c.Log); err != nil {
+			return nil, err
+		}
+	}
+	ids, err := newSeal(c.Random)
 	if err != nil {
 		return nil, err
 	}
-	table.idleTTL = max(sessionIdle, c.IdleTTL)
-	s := &Server{cfg: c, guard: g, sessions: table, mux: http.NewServeMux(), body: bodyTimeout}
+	s := &Server{
+		cfg: c, guard: g, seal: ids, cert: cert, mux: http.NewServeMux(),
+		sessions: newSessions(ids, &c), listens: newStreams(maxListens), sse: newStreams(maxSessions),
+		calls: make(gate, cmp.Or(c.MaxCalls, maxCalls)),
+		body:  bodyTimeout, write: writeTimeout, connections: maxConnections,
+	}
 	s.mux.HandleFunc("GET /livez", s.live)
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	for _, e := range c.Endpoints {
-		s.mux.Handle(e.Path, s.endpoint(e))
+		s.mux.Handle(e.Path, &endpoint{server: s, path: e.Path, handler: e.Handler})
+		if c.SSE {
+			s.serveSSE(e)
+		}
 	}
 	return s, nil
 }
@@ -134,11 +177,12 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp", s.cfg.Addr)
 }
 
-// Serve serves on l until ctx ends, then stops: no new requests are taken and
-// /readyz says so, running turns go on (see DrainTimeout) and are then cancelled,
-// and their callers get their results. It returns nil if it was ctx that ended
-// it. l is closed.
+// Serve serves on l until ctx ends, then stops: /readyz says so, new sessions
+// and turns are refused, running turns go on (see DrainTimeout) and are then
+// cancelled, and their callers get their results. It returns nil if it was ctx
+// that ended it. l is closed.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	s.warn()
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	h := &http.Server{
@@ -147,11 +191,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       guard.Mark,
+		ConnState:         s.silent.Watch,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := h.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.serve(h, guard.Count(l, s.connections)); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serving HTTP: %w", err)
 		}
 		return nil
@@ -168,8 +214,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return group.Wait()
 }
 
-// stop ends everything, in DrainTimeout and closeTimeout at most. Answers have
-// closeTimeout from when the last turn has ended.
+func (s *Server) serve(h *http.Server, l net.Listener) error {
+	if s.cert == nil {
+		return h.Serve(l)
+	}
+	h.TLSConfig = s.cert.Config()
+	return h.ServeTLS(l, "", "")
+}
+
+// warn tells the operator of a token that everybody on the way can read.
+func (s *Server) warn() {
+	if host, _, err := net.SplitHostPort(s.cfg.Addr); err == nil && !isLoopback(host) && len(s.cfg.Tokens) > 0 && s.cert == nil {
+		s.cfg.Log.Warn("tokens cross the network unencrypted: serve TLS, or put a proxy that does in front", "addr", s.cfg.Addr)
+	}
+}
+
+// stop ends everything, in DrainTimeout and closeTimeout at most. While turns
+// run, who asks for them gets an answer, so the listener stays open; answers
+// have closeTimeout from when the last turn has ended.
 func (s *Server) stop(ctx context.Context, cancel context.CancelFunc, h *http.Server) {
 	s.draining.Store(true)
 	s.cfg.Log.Info("stopping", "drain_timeout", s.cfg.DrainTimeout)
@@ -179,15 +241,17 @@ func (s *Server) stop(ctx context.Context, cancel context.CancelFunc, h *http.Se
 	}
 	stopping, stopped := context.WithTimeout(ctx, grace+closeTimeout)
 	defer stopped()
-	closing, cut := context.WithCancel(stopping)
-	defer cut()
-	var group errgroup.Group
-	group.Go(func() error { return h.Shutdown(closing) })
 	if err := s.cfg.Turns.Stop(stopping, grace, s.cfg.Hurry); err != nil {
 		s.cfg.Log.Error("stopping", "error", err)
 	}
-	defer time.AfterFunc(closeTimeout, cut).Stop()
-	if err := group.Wait(); err != nil {
+	// What is left waits for something that does not come any more.
+	s.sessions.hangUp()
+	s.listens.endAll()
+	s.sse.endAll()
+	s.silent.Close()
+	closing, cut := context.WithTimeout(stopping, closeTimeout)
+	defer cut()
+	if err := h.Shutdown(closing); err != nil {
 		s.cfg.Log.Warn("connections were cut at the end", "error", err)
 		cancel()
 		_ = h.Close()
@@ -197,13 +261,23 @@ func (s *Server) stop(ctx context.Context, cancel context.CancelFunc, h *http.Se
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer s.recover(w, r)
 	rc := http.NewResponseController(w)
-	extend(rc)
+	defer extend(rc, s.write) // for what is sent when we return
+	defer s.recover(w, r)
+	extend(rc, s.write)
 	_ = rc.SetReadDeadline(time.Now().Add(s.body))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if r = s.guard.admit(w, r); r != nil {
-		s.mux.ServeHTTP(w, r)
+	if guard.IsSurplus(r.Context()) && r.URL.Path != "/livez" {
+		w.Header().Set("Connection", "close")
+		turnAway(w, nil, "too many connections are open")
+		return
+	}
+	probe := r.URL.Path == "/livez" || r.URL.Path == "/readyz"
+	switch admitted, refused := s.guard.Admit(w, r, probe); {
+	case refused != nil:
+		refuse(w, refused.Status, rpc.CodeInvalidRequest, refused.Message)
+	case admitted != nil:
+		s.mux.ServeHTTP(w, admitted)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestLoopbackRule(t *testing.T) {
-	token := []Token{{"ann", config.NewSecret("x")}}
+	token := []Token{{Principal: "ann", Secret: config.NewSecret("x")}}
 	for _, tt := range []struct {
 		addr     string
 		tokens   []Token
@@ -42,8 +42,7 @@ func TestLoopbackRule(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for want, c := range map[string]Config{
-		"same token":          {Addr: ":1", Tokens: []Token{{"ann", config.NewSecret("x")}, {"bob", config.NewSecret("x")}}},
-		"NAME=ENV_VAR":        {Addr: ":1", Tokens: []Token{{"ann", config.NewSecret("")}}},
+		"same token":          {Addr: ":1", Tokens: []Token{{Principal: "ann", Secret: config.NewSecret("x")}, {Principal: "bob", Secret: config.NewSecret("x")}}},
 		"--allow-origin evil": {Addr: ":1", AllowOrigins: []string{"evil"}},
 		"random":              {Addr: ":1"},
 	} {
@@ -54,13 +53,4 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-}
-
-func FuzzCheckStrict(f *testing.F) {
-	for _, seed := range []string{toolCall, `{"a":[1,{"b":"\ud83d\ude00"}],"c":"\\\""}`, `"\ud800"`, `[1e999]`, `{"a":1,"A":2}`, "-", `{"":{"":[]}}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = checkStrict(data) // never panics, always ends
-	})
 }

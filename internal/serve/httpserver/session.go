@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
-	mcpserver "github.com/mark3labs/mcp-go/server"
-
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
@@ -34,68 +33,128 @@ const (
 var (
 	errNoSession       = errors.New("no such session")
 	errTooManySessions = errors.New("every session of this caller has a running call")
+	// errSessionEnded is the cause for which a request ends with its session.
+	errSessionEnded = errors.New("the session has ended")
 )
 
-// sessions are those of MCP up to 2025-11-25. An id is sealed: it says for
-// whom and for which endpoint it was made, so that one that was made up, or
-// belongs to somebody else, is the same as one that never was.
-type sessions struct {
-	key     []byte // of this process
-	random  io.Reader
-	now     func() time.Time
-	idleTTL time.Duration
-	ended   func(context.Context, string)
-
-	mu   sync.Mutex
-	open map[string]*mcpSession
+// seal makes ids that say for whom and for which path they were made, so that
+// one that was made up, or belongs to somebody else, is the same as one that
+// never was.
+type seal struct {
+	key    []byte // of this process
+	random io.Reader
 }
 
-// mcpSession is guarded by sessions.mu. One that is over stays until its last
-// call has ended.
-type mcpSession struct {
-	id        string
-	principal string
-	endpoint  *endpoint
-	used      time.Time
-	calls     int
-	over      bool
-}
-
-func newSessions(random io.Reader, now func() time.Time, ended func(context.Context, string)) (*sessions, error) {
-	t := &sessions{key: make([]byte, sha256.Size), random: random, now: now, idleTTL: sessionIdle, ended: ended, open: make(map[string]*mcpSession)}
-	if _, err := io.ReadFull(random, t.key); err != nil {
+func newSeal(random io.Reader) (*seal, error) {
+	s := &seal{key: make([]byte, sha256.Size), random: random}
+	if _, err := io.ReadFull(random, s.key); err != nil {
 		return nil, fmt.Errorf("no random bytes for session ids: %w", err)
 	}
-	return t, nil
+	return s, nil
 }
 
-// create makes a session.
-func (t *sessions) create(principal string, e *endpoint) (string, error) {
+// make makes an id.
+func (s *seal) make(principal, path string) (string, error) {
 	nonce := make([]byte, nonceSize)
-	if _, err := io.ReadFull(t.random, nonce); err != nil {
+	if _, err := io.ReadFull(s.random, nonce); err != nil {
 		return "", fmt.Errorf("no random bytes for a session id: %w", err)
 	}
-	id := sessionPrefix + base64.RawURLEncoding.EncodeToString(append(nonce, t.seal(nonce, principal, e)...))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open[id] = &mcpSession{id: id, principal: principal, endpoint: e, used: t.now()}
-	return id, nil
+	return sessionPrefix + base64.RawURLEncoding.EncodeToString(append(nonce, s.mac(nonce, principal, path)...)), nil
 }
 
-// seal binds a nonce to a principal and an endpoint.
-func (t *sessions) seal(nonce []byte, principal string, e *endpoint) []byte {
+// fits reports whether an id was made for this principal and path.
+func (s *seal) fits(id, principal, path string) bool {
+	text, ok := strings.CutPrefix(id, sessionPrefix)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	return ok && err == nil && len(raw) == nonceSize+sha256.Size && hmac.Equal(raw[nonceSize:], s.mac(raw[:nonceSize], principal, path))
+}
+
+func (s *seal) mac(nonce []byte, principal, path string) []byte {
 	owner := sha256.Sum256([]byte(principal))
-	mac := hmac.New(sha256.New, t.key)
+	mac := hmac.New(sha256.New, s.key)
 	mac.Write(nonce)
 	mac.Write(owner[:])
-	mac.Write([]byte(e.path))
+	mac.Write([]byte(path))
 	return mac.Sum(nil)
 }
 
-// enter begins a call of a session; leave ends it. A call keeps its session.
-func (t *sessions) enter(id, principal string, e *endpoint) (leave func(context.Context), err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(id, sessionPrefix))
-	if err != nil || len(raw) != nonceSize+sha256.Size || !hmac.Equal(raw[nonceSize:], t.seal(raw[:nonceSize], principal, e)) {
+// sessions are those of MCP up to 2025-11-25 over streamable HTTP.
+type sessions struct {
+	seal    *seal
+	now     func() time.Time
+	idleTTL time.Duration
+	ended   func(context.Context, string)
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	open   map[string]*mcpSession
+	hungUp bool // the client is asked nothing any more
+}
+
+// mcpSession is guarded by sessions.mu, apart from what never changes and from
+// client. One that is over stays until nobody is inside.
+type mcpSession struct {
+	id, principal string
+	client        turns.Session
+
+	used   time.Time
+	inside int // POSTs that are being served
+	over   bool
+	calls  map[*call]struct{}             // requests that are being served
+	asked  map[string]chan<- *rpc.Message // requests to the client, by id
+	last   int                            // number of the last of those
+}
+
+func newSessions(ids *seal, c *Config) *sessions {
+	return &sessions{seal: ids, now: c.Now, idleTTL: max(sessionIdle, c.IdleTTL), ended: c.Ended, log: c.Log, open: make(map[string]*mcpSession)}
+}
+
+// create makes a session and enters it. If its principal has too many, the one
+// that has been idle longest ends; if none is idle, that is errTooManySessions.
+func (t *sessions) create(ctx context.Context, principal, path string) (*mcpSession, error) {
+	id, err := t.seal.make(principal, path)
+	if err != nil {
+		return nil, err
+	}
+	s := &mcpSession{id: id, principal: principal, inside: 1}
+	old, err := t.admit(s)
+	if old != nil {
+		t.cleared(ctx, old)
+	}
+	return s, err
+}
+
+// admit takes a session in. evicted had to go for it.
+func (t *sessions) admit(s *mcpSession) (evicted *mcpSession, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, other := range t.open {
+		if other.principal != s.principal || other.over {
+			continue
+		}
+		n++
+		if other.inside == 0 && (evicted == nil || other.used.Before(evicted.used)) {
+			evicted = other
+		}
+	}
+	switch {
+	case n < maxSessions:
+		evicted = nil
+	case evicted == nil:
+		return nil, errTooManySessions
+	default:
+		evicted.over = true
+	}
+	s.used = t.now()
+	t.open[s.id] = s
+	return evicted, nil
+}
+
+// enter lets a POST into its session; leave lets it out. Somebody inside keeps
+// a session from being idle.
+func (t *sessions) enter(id, principal, path string) (*mcpSession, error) {
+	if !t.seal.fits(id, principal, path) {
 		return nil, errNoSession
 	}
 	t.mu.Lock()
@@ -104,42 +163,34 @@ func (t *sessions) enter(id, principal string, e *endpoint) (leave func(context.
 	if s == nil || s.over {
 		return nil, errNoSession
 	}
-	s.calls++
+	s.inside++
 	s.used = t.now()
-	return func(ctx context.Context) {
-		t.mu.Lock()
-		s.calls--
-		s.used = t.now()
-		t.mu.Unlock()
-		t.clear(ctx, s)
-	}, nil
+	return s, nil
 }
 
-// terminate marks a session as over. Whoever does it calls clear, or is a call
-// of the session itself, whose leave does.
-func (t *sessions) terminate(id string) {
+func (t *sessions) leave(ctx context.Context, s *mcpSession) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s := t.open[id]; s != nil {
-		s.over = true
-	}
+	s.inside--
+	s.used = t.now()
+	t.mu.Unlock()
+	t.clear(ctx, s)
 }
 
-// retire marks a session as over, unless it has a call.
-func (t *sessions) retire(s *mcpSession) bool {
+// terminate ends a session and what runs in it: nobody can ask for that any
+// more. It is called by somebody inside.
+func (t *sessions) terminate(s *mcpSession) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.over || s.calls > 0 {
-		return false
-	}
 	s.over = true
-	return true
+	for c := range s.calls {
+		c.cancel(errSessionEnded)
+	}
 }
 
-// clear forgets a session that is over and has no calls.
+// clear forgets a session that is over and has nobody inside.
 func (t *sessions) clear(ctx context.Context, s *mcpSession) {
 	t.mu.Lock()
-	gone := s.over && s.calls == 0 && t.open[s.id] == s
+	gone := s.over && s.inside == 0 && t.open[s.id] == s
 	if gone {
 		delete(t.open, s.id)
 	}
@@ -149,41 +200,26 @@ func (t *sessions) clear(ctx context.Context, s *mcpSession) {
 	}
 }
 
-// room reports whether the principal may have another session; if one has to
-// go for it, that is evict.
-func (t *sessions) room(principal string) (evict *mcpSession, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := 0
-	for _, s := range t.open {
-		if s.principal != principal || s.over {
-			continue
-		}
-		n++
-		if s.calls == 0 && (evict == nil || s.used.Before(evict.used)) {
-			evict = s
-		}
-	}
-	switch {
-	case n < maxSessions:
-		return nil, nil
-	case evict == nil:
-		return nil, errTooManySessions
-	}
-	return evict, nil
+// cleared is clear for a session that its client has left behind.
+func (t *sessions) cleared(ctx context.Context, s *mcpSession) {
+	t.log.Info("a session was idle and has ended", "principal", s.principal)
+	t.clear(ctx, s)
 }
 
-// idle lists the sessions that have had no call for idleTTL.
-func (t *sessions) idle() []*mcpSession {
+// expire takes out the sessions that have had nobody inside for idleTTL.
+func (t *sessions) expire(ctx context.Context) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	var list []*mcpSession
+	var idle []*mcpSession
 	for _, s := range t.open {
-		if s.calls == 0 && !s.over && t.now().Sub(s.used) >= t.idleTTL {
-			list = append(list, s)
+		if s.inside == 0 && !s.over && t.now().Sub(s.used) >= t.idleTTL {
+			s.over = true
+			idle = append(idle, s)
 		}
 	}
-	return list
+	t.mu.Unlock()
+	for _, s := range idle {
+		t.cleared(ctx, s)
+	}
 }
 
 // endAll ends every session.
@@ -209,86 +245,7 @@ func (s *Server) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			for _, idle := range s.sessions.idle() {
-				s.evict(ctx, idle)
-			}
+			s.sessions.expire(ctx)
 		}
 	}
 }
-
-// evict ends a session that its client has left behind, here and in the
-// library, which frees what it holds when a DELETE comes. One that has got a
-// call meanwhile stays.
-func (s *Server) evict(ctx context.Context, old *mcpSession) {
-	if !s.sessions.retire(old) {
-		return
-	}
-	s.cfg.Log.Info("a session was idle and has ended", "principal", old.principal)
-	old.endpoint.library.Handle(nowhere{}, &mcpserver.HTTPRequest{
-		Method: http.MethodDelete, Header: http.Header{mcpserver.HeaderKeySessionID: {old.id}}, Context: ctx,
-	})
-	s.sessions.clear(ctx, old)
-}
-
-// resolver gives the library a manager for each request.
-type resolver struct{ endpoint *endpoint }
-
-// ResolveSessionIdManager implements the library's SessionIdManagerResolver.
-func (r resolver) ResolveSessionIdManager(req *http.Request) mcpserver.SessionIdManager { //nolint:revive // the library's spelling
-	m := manager{endpoint: r.endpoint}
-	if req != nil {
-		m.principal = principalOf(req.Context())
-		m.entered = turns.PeerOf(req.Context()).Connection
-	}
-	return m
-}
-
-// manager gives the library our sessions, for one request. Who may use which
-// session has been checked before, by enter.
-type manager struct {
-	endpoint  *endpoint
-	principal string
-	entered   string // the session that the request has entered, if any
-}
-
-// Generate makes the session of an initialize.
-func (m manager) Generate() string {
-	id, err := m.endpoint.server.sessions.create(m.principal, m.endpoint)
-	if err != nil {
-		m.endpoint.server.cfg.Log.Error("no session id", "error", err)
-	}
-	return id
-}
-
-// Validate accepts the session that the request has entered and no other.
-func (m manager) Validate(id string) (terminated bool, err error) {
-	if id == "" || id != m.entered {
-		return false, errNoSession
-	}
-	return false, nil
-}
-
-// Terminate ends a session.
-func (m manager) Terminate(id string) (notAllowed bool, err error) {
-	m.endpoint.server.sessions.terminate(id)
-	return false, nil
-}
-
-// nowhere is where answers go that nobody waits for. It implements the
-// library's HTTPResponseWriter.
-type nowhere struct{}
-
-// Header gives a header that is thrown away.
-func (nowhere) Header() http.Header { return http.Header{} }
-
-// WriteHeader does nothing.
-func (nowhere) WriteHeader(int) {}
-
-// Write writes nothing.
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-
-// Flush does nothing.
-func (nowhere) Flush() {}
-
-// CanStream says no.
-func (nowhere) CanStream() bool { return false }

@@ -1,10 +1,11 @@
 package httpserver
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,18 +14,8 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/config"
-	"github.com/adkmcp/adkmcp/internal/serve/turns"
+	"github.com/adkmcp/adkmcp/internal/serve/guard"
 )
-
-// start opens a session over HTTP.
-func (s *site) start(header ...string) string {
-	s.t.Helper()
-	res, body := s.send(http.MethodPost, strings.NewReader(initialize), append([]string{"Mcp-Protocol-Version", ""}, header...)...)
-	if res.StatusCode != http.StatusOK {
-		s.t.Fatal(res.StatusCode, body)
-	}
-	return res.Header.Get("Mcp-Session-Id")
-}
 
 // list asks for the tools in a session and gives the status and the body.
 func (s *site) list(id string, header ...string) (int, string) {
@@ -37,7 +28,7 @@ func (s *site) list(id string, header ...string) (int, string) {
 // TestC01Sessions: somebody else's session is the same as one that never was.
 func TestC01Sessions(t *testing.T) {
 	s := open(t, func(c *Config) {
-		c.Tokens = []Token{{"ann", config.NewSecret("ann-secret")}, {"bob", config.NewSecret("bob-secret")}}
+		c.Tokens = []Token{{Principal: "ann", Secret: config.NewSecret("ann-secret")}, {Principal: "bob", Secret: config.NewSecret("bob-secret")}}
 	}).serve()
 	ann, bob := []string{"Authorization", "Bearer ann-secret"}, []string{"Authorization", "Bearer bob-secret"}
 	id := s.start(ann...)
@@ -98,24 +89,30 @@ func TestC02VersionByCase(t *testing.T) {
 	}
 }
 
-// TestValidate: the library's manager knows only the session that the request
-// has entered.
-func TestValidate(t *testing.T) {
-	for entered, ids := range map[string]map[string]bool{"": {"": false, "s_x": false}, "s_x": {"": false, "s_x": true, "s_y": false}} {
-		r := newPost(t, "")
-		r = r.WithContext(turns.WithPeer(r.Context(), &turns.Peer{Connection: entered}))
-		m := resolver{}.ResolveSessionIdManager(r)
-		for id, want := range ids {
-			if _, err := m.Validate(id); (err == nil) != want {
-				t.Errorf("entered %q, %q: %v", entered, id, err)
-			}
-		}
+// newTable makes sessions without a server.
+func newTable(t *testing.T, now func() time.Time, ended func(context.Context, string)) *sessions {
+	t.Helper()
+	ids, err := newSeal(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return newSessions(ids, &Config{Now: now, Ended: ended, Log: slog.New(slog.DiscardHandler)})
+}
+
+// create makes a session that nobody is inside of.
+func create(t *testing.T, table *sessions, principal string) string {
+	t.Helper()
+	s, err := table.create(t.Context(), principal, "/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.leave(t.Context(), s)
+	return s.id
 }
 
 // TestC03Ids: random, without collisions or order.
 func TestC03Ids(t *testing.T) {
-	table, err := newSessions(rand.Reader, time.Now, func(context.Context, string) {})
+	seal, err := newSeal(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +120,7 @@ func TestC03Ids(t *testing.T) {
 	ids := make([]string, n)
 	rising := 0
 	for i := range ids {
-		ids[i], _ = table.create("ann", &endpoint{path: "/mcp"})
+		ids[i], _ = seal.make("ann", "/mcp")
 		if i > 0 && ids[i] > ids[i-1] {
 			rising++
 		}
@@ -140,67 +137,84 @@ func TestC03Ids(t *testing.T) {
 	}
 }
 
-func TestSessionSeal(t *testing.T) {
-	table, err := newSessions(rand.Reader, time.Now, func(context.Context, string) {})
+func TestSeal(t *testing.T) {
+	seal, err := newSeal(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, there := &endpoint{path: "/mcp"}, &endpoint{path: "/mcp/a"}
-	id, err := table.create("ann", here)
+	id, err := seal.make("ann", "/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.enter(id, "ann", here); err != nil {
-		t.Error(err)
+	if !seal.fits(id, "ann", "/mcp") {
+		t.Error("its own id does not fit")
 	}
 	flipped := []byte(id)
 	for i := range flipped {
 		flipped[i] ^= 1
-		if _, err := table.enter(string(flipped), "ann", here); err == nil && string(flipped) != id {
+		if seal.fits(string(flipped), "ann", "/mcp") {
 			t.Errorf("flipping byte %d is not noticed", i)
 		}
 		flipped[i] ^= 1
 	}
-	for name, enter := range map[string]func() error{
-		"another caller": func() error { _, err := table.enter(id, "bob", here); return err },
-		"another path":   func() error { _, err := table.enter(id, "ann", there); return err },
-		"no id":          func() error { _, err := table.enter("", "ann", here); return err },
-		"another process": func() error {
-			other, _ := newSessions(rand.Reader, time.Now, nil)
-			_, err := other.enter(id, "ann", here)
-			return err
-		},
+	other, err := newSeal(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fits := range map[string]bool{
+		"another caller":  seal.fits(id, "bob", "/mcp"),
+		"another path":    seal.fits(id, "ann", "/mcp/a"),
+		"no id":           seal.fits("", "ann", "/mcp"),
+		"no prefix":       seal.fits(strings.TrimPrefix(id, sessionPrefix), "ann", "/mcp"),
+		"another process": other.fits(id, "ann", "/mcp"),
 	} {
-		if enter() == nil {
+		if fits {
 			t.Errorf("%s got in", name)
 		}
 	}
 }
 
-// TestIdleSessionsEnd, but not one with a running call, and the library
-// forgets them too.
+// FuzzSealFits: nothing fits but what was made.
+func FuzzSealFits(f *testing.F) {
+	seal, err := newSeal(rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	id, err := seal.make("ann", "/mcp")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(id, "bob")
+	f.Add(id[:len(id)-1], "ann")
+	f.Add(id+"A", "ann")
+	f.Fuzz(func(t *testing.T, text, principal string) {
+		if seal.fits(text, principal, "/mcp") && (text != id || principal != "ann") {
+			t.Errorf("%q fits %q", text, principal)
+		}
+	})
+}
+
+// TestIdleSessionsEnd, but not one with a running call.
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, nil)
-		e := s.server.endpoint(s.server.cfg.Endpoints[0]).(*endpoint)
+		table := s.server.sessions
 		var ids []string
 		for range 3 {
-			w := newRecorder()
-			e.post(w, newPost(t, initialize))
-			ids = append(ids, w.header.Get("Mcp-Session-Id"))
+			ids = append(ids, create(t, table, guard.Anonymous))
 		}
-		leave, err := s.server.sessions.enter(ids[0], anonymous, e)
+		busy, err := table.enter(ids[0], guard.Anonymous, "/mcp")
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go s.server.sweep(ctx)
 		time.Sleep(sessionIdle - time.Minute)
-		used, err := s.server.sessions.enter(ids[1], anonymous, e)
+		used, err := table.enter(ids[1], guard.Anonymous, "/mcp")
 		if err != nil {
 			t.Fatal(err)
 		}
-		used(ctx)
+		table.leave(ctx, used)
 		time.Sleep(3 * time.Minute)
 		if got := drain(s.ended); !slices.Equal(got, ids[2:]) {
 			t.Errorf("%v ended, want %v", got, ids[2:])
@@ -209,13 +223,10 @@ func TestIdleSessionsEnd(t *testing.T) {
 		if got := drain(s.ended); !slices.Equal(got, ids[1:2]) {
 			t.Errorf("%v ended, want %v", got, ids[1:2])
 		}
-		leave(ctx)
+		table.leave(ctx, busy)
 		time.Sleep(sessionIdle + time.Minute)
-		if got := drain(s.ended); !slices.Equal(got, ids[:1]) || len(s.server.sessions.open) != 0 {
-			t.Errorf("%v ended, %d left", got, len(s.server.sessions.open))
-		}
-		if got := drain(s.freed); !slices.Equal(got, []string{ids[2], ids[1], ids[0]}) {
-			t.Errorf("the library has forgotten %v", got)
+		if got := drain(s.ended); !slices.Equal(got, ids[:1]) || len(table.open) != 0 {
+			t.Errorf("%v ended, %d left", got, len(table.open))
 		}
 		cancel()
 	})
@@ -236,101 +247,116 @@ func drain(c chan string) (all []string) {
 func TestIdleTTL(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{0: sessionIdle, time.Minute: sessionIdle, 3 * time.Hour: 3 * time.Hour} {
 		now := time.Now()
-		s := open(t, func(c *Config) { c.IdleTTL, c.Now = ttl, func() time.Time { return now } }).server
-		if _, err := s.sessions.create("ann", &endpoint{path: "/mcp"}); err != nil {
-			t.Fatal(err)
-		}
+		s := open(t, func(c *Config) { c.IdleTTL, c.Now = ttl, func() time.Time { return now } })
+		create(t, s.server.sessions, "ann")
 		now = now.Add(want - time.Second)
-		early := len(s.sessions.idle())
+		s.server.sessions.expire(t.Context())
+		early := len(drain(s.ended))
 		now = now.Add(time.Second)
-		if late := len(s.sessions.idle()); early != 0 || late != 1 {
-			t.Errorf("%v: %d idle before %v, %d after", ttl, early, want, late)
+		s.server.sessions.expire(t.Context())
+		if late := len(drain(s.ended)); early != 0 || late != 1 {
+			t.Errorf("%v: %d ended before %v, %d after", ttl, early, want, late)
 		}
 	}
 }
 
-// TestSessionCap: past it the one that is idle longest goes; if all have calls,
-// the newcomer has to wait. Other callers do not matter.
-func TestSessionCap(t *testing.T) {
+// TestA14SessionCap: past it the one that is idle longest goes; if all have
+// calls, the newcomer has to wait. Other callers do not matter.
+func TestA14SessionCap(t *testing.T) {
 	now := time.Now()
-	table, err := newSessions(rand.Reader, func() time.Time { now = now.Add(time.Second); return now }, func(context.Context, string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &endpoint{path: "/mcp"}
+	var ended []string
+	table := newTable(t, func() time.Time { now = now.Add(time.Second); return now }, func(_ context.Context, id string) { ended = append(ended, id) })
 	var ids []string
 	for range maxSessions {
-		if _, err := table.create("bob", e); err != nil {
-			t.Fatal(err)
-		}
-		if old, err := table.room("ann"); old != nil || err != nil {
-			t.Fatal(old, err)
-		}
-		id, _ := table.create("ann", e)
-		ids = append(ids, id)
+		create(t, table, "bob")
+		ids = append(ids, create(t, table, "ann"))
 	}
-	if _, err := table.enter(ids[0], "ann", e); err != nil {
+	if len(ended) != 0 {
+		t.Errorf("%d ended", len(ended))
+	}
+	if _, err := table.enter(ids[0], "ann", "/mcp"); err != nil {
 		t.Fatal(err)
 	}
-	old, err := table.room("ann")
-	if err != nil || old == nil || old.id != ids[1] {
-		t.Errorf("%v, %v has to go", old, err)
+	last := create(t, table, "ann")
+	if !slices.Equal(ended, ids[1:2]) {
+		t.Errorf("%v had to go, want %s", ended, ids[1])
 	}
-	for _, id := range ids[1:] {
-		if _, err := table.enter(id, "ann", e); err != nil {
+	for _, id := range append(ids[2:], last) {
+		if _, err := table.enter(id, "ann", "/mcp"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := table.room("ann"); err == nil {
-		t.Error("there is room beside running calls")
+	if _, err := table.create(t.Context(), "ann", "/mcp"); !errors.Is(err, errTooManySessions) {
+		t.Errorf("beside running calls: %v", err)
 	}
+	if _, err := table.create(t.Context(), "bob", "/mcp"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestA14NoSession: what a client hears then.
+func TestA14NoSession(t *testing.T) {
+	s := open(t, nil).serve()
+	for range maxSessions {
+		if _, err := s.server.sessions.create(t.Context(), guard.Anonymous, "/mcp"); err != nil { // and stays inside
+			t.Fatal(err)
+		}
+	}
+	res, body := s.post(initialize, "Content-Type", "application/json")
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(body, `"id":1,"error"`) {
+		t.Errorf("%d %v %s", res.StatusCode, res.Header, body)
+	}
+	s.expect(200) // others go on
 }
 
 // TestSessionEndsAfterItsCalls: whoever ends it, Ended is told after the last
-// call.
+// call, and the calls are told to end.
 func TestSessionEndsAfterItsCalls(t *testing.T) {
 	var ended []string
-	table, err := newSessions(rand.Reader, time.Now, func(_ context.Context, id string) { ended = append(ended, id) })
+	table := newTable(t, time.Now, func(_ context.Context, id string) { ended = append(ended, id) })
+	id := create(t, table, "ann")
+	one, err := table.enter(id, "ann", "/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &endpoint{path: "/mcp"}
-	id, _ := table.create("ann", e)
-	one, _ := table.enter(id, "ann", e)
-	two, _ := table.enter(id, "ann", e)
-	table.terminate(id)
-	if _, err := table.enter(id, "ann", e); err == nil {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := table.begin(one, []byte("1"), cancel)
+	if _, err := table.enter(id, "ann", "/mcp"); err != nil {
+		t.Fatal(err)
+	}
+	table.terminate(one)
+	if !errors.Is(context.Cause(ctx), errSessionEnded) || table.cancelled(c) {
+		t.Errorf("the call's cause: %v", context.Cause(ctx))
+	}
+	late, cancelLate := context.WithCancelCause(t.Context())
+	table.end(one, table.begin(one, []byte("2"), cancelLate))
+	if late.Err() == nil {
+		t.Error("a call began in a session that is over")
+	}
+	if _, err := table.enter(id, "ann", "/mcp"); err == nil {
 		t.Error("got into a session that is over")
 	}
-	one(t.Context())
+	table.end(one, c)
+	table.leave(t.Context(), one)
 	if len(ended) != 0 {
 		t.Error("ended under a call")
 	}
-	two(t.Context())
+	table.leave(t.Context(), one)
 	table.endAll(t.Context())
 	if !slices.Equal(ended, []string{id}) {
 		t.Errorf("ended %v", ended)
 	}
 }
 
-// recorder is a response writer without a connection.
-type recorder struct {
-	bytes.Buffer
-	header http.Header
-	status int
-}
-
-func newRecorder() *recorder { return &recorder{header: make(http.Header)} }
-
-func (r *recorder) Header() http.Header    { return r.header }
-func (r *recorder) WriteHeader(status int) { r.status = status }
-
-func newPost(t *testing.T, body string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(context.WithValue(t.Context(), principalKey{}, anonymous), http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+// TestRefusedInitialize leaves no session.
+func TestRefusedInitialize(t *testing.T) {
+	s := open(t, nil).serve()
+	res, body := s.post(strings.Replace(initialize, `"c"`, `"refuse"`, 1), "Content-Type", "application/json")
+	if res.StatusCode != 200 || res.Header.Get("Mcp-Session-Id") != "" || !strings.Contains(body, "refused") {
+		t.Errorf("%d %v %s", res.StatusCode, res.Header, body)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	return r
+	next(t, s.ended)
+	if n := len(s.server.sessions.open); n != 0 {
+		t.Errorf("%d sessions", n)
+	}
 }

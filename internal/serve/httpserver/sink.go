@@ -2,32 +2,89 @@ package httpserver
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 )
 
-// sink carries the response to one POST: the library's answer, and what goes
-// before it. The library's own way for notifications loses some and sends
-// others to the wrong stream, so ours go out here, and its answer follows as
-// the last event if a stream has begun. It implements the library's
-// HTTPResponseWriter.
+// errAnswered: the response to a request has been sent, and nothing comes after it.
+var errAnswered = errors.New("the request has been answered")
+
+// events writes an event stream.
+type events struct {
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	timeout time.Duration // for one write
+}
+
+func newEvents(w http.ResponseWriter, timeout time.Duration) events {
+	return events{w: w, rc: http.NewResponseController(w), timeout: timeout}
+}
+
+// begin sends the header.
+func (e *events) begin() {
+	h := e.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	extend(e.rc, e.timeout)
+	e.w.WriteHeader(http.StatusOK)
+}
+
+// send sends one event.
+func (e *events) send(name string, data []byte) error {
+	frame := make([]byte, 0, len(data)+len(name)+len("event: \ndata: \n\n"))
+	frame = append(frame, "event: "...)
+	frame = append(frame, name...)
+	frame = append(frame, "\ndata: "...)
+	frame = append(frame, data...)
+	return e.write(append(frame, "\n\n"...))
+}
+
+// message sends a JSON-RPC message.
+func (e *events) message(m []byte) error {
+	if bytes.ContainsAny(m, "\r\n") { // which would end the event's data
+		var line bytes.Buffer
+		if err := json.Compact(&line, m); err != nil {
+			return err
+		}
+		m = line.Bytes()
+	}
+	return e.send("message", m)
+}
+
+// keepAlive sends a comment, which clients skip.
+func (e *events) keepAlive() error { return e.write([]byte(": keep-alive\n\n")) }
+
+func (e *events) write(p []byte) error {
+	extend(e.rc, e.timeout)
+	defer relax(e.rc)
+	if _, err := e.w.Write(p); err != nil {
+		return err
+	}
+	return e.rc.Flush()
+}
+
+// sink carries the response to one POST, and what goes before it: then it is an
+// event stream, and the response its last event.
 type sink struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	events
 	// stream: the client takes an event stream.
 	stream bool
 	// lost is called when the client does not take what is written any more:
-	// it has gone, or has not read for writeTimeout.
+	// it has gone, or has not read for the time of a write.
 	lost func(error)
 
-	mu     sync.Mutex
-	status int  // what was sent, 0 before
-	events bool // an event stream was begun
+	mu       sync.Mutex
+	begun    bool // the stream
+	answered bool
 }
 
-func newSink(w http.ResponseWriter, r *http.Request, lost func(error)) *sink {
-	return &sink{w: w, rc: http.NewResponseController(w), stream: accepts(r, "text/event-stream"), lost: lost}
+func newSink(e events, stream bool, lost func(error)) *sink {
+	return &sink{events: e, stream: stream, lost: lost}
 }
 
 // accepts reports whether the request names the media type among those that it
@@ -44,104 +101,64 @@ func accepts(r *http.Request, mediaType string) bool {
 	return false
 }
 
-// Header is the response's header.
-func (s *sink) Header() http.Header { return s.w.Header() }
-
-// CanStream says whether the library may begin a stream.
-func (s *sink) CanStream() bool { return s.stream }
-
-// WriteHeader begins the response, unless a stream has.
-func (s *sink) WriteHeader(status int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begin(status)
-}
-
-func (s *sink) begin(status int) {
-	if s.status != 0 {
-		return
-	}
-	s.status = status
-	s.events = strings.HasPrefix(s.w.Header().Get("Content-Type"), "text/event-stream")
-	if s.events {
-		s.w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
-		s.w.Header().Set("Cache-Control", "no-cache")
-	}
-	extend(s.rc)
-	s.w.WriteHeader(status)
-}
-
-// Write writes a part of the library's answer, which in a stream is one event.
-// It hides that the client has gone: the library would log an error for what
-// clients do all the time, and has nothing else to do about it.
-func (s *sink) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begin(http.StatusOK)
-	if !s.events || bytes.HasPrefix(p, []byte("event:")) || bytes.HasPrefix(p, []byte("id:")) {
-		extend(s.rc)
-		if _, err := s.w.Write(p); err != nil {
-			s.lost(err)
-		}
-		return len(p), nil
-	}
-	_ = s.event(p) // which has told of an error
-	return len(p), nil
-}
-
-// Flush sends what has been written.
-func (s *sink) Flush() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	extend(s.rc)
-	_ = s.rc.Flush()
-}
-
-// notify sends a notification as an event, and begins the stream if need be.
+// notify sends a message before the response, and begins the stream if need be.
 func (s *sink) notify(message []byte) error {
+	return s.before(func() error { return s.events.message(message) })
+}
+
+// keepAlive sends a comment before the response.
+func (s *sink) keepAlive() error { return s.before(s.events.keepAlive) }
+
+func (s *sink) before(write func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.beginStream() {
-		return nil
+	if s.answered {
+		return errAnswered
 	}
-	return s.event(message)
+	if !s.begun {
+		s.begun = true
+		s.begin()
+	}
+	return s.told(write())
 }
 
-// keepAlive sends a comment, which clients skip.
-func (s *sink) keepAlive() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.beginStream() {
-		return nil
-	}
-	return s.flush([]byte(": keep-alive\n\n"))
-}
-
-// beginStream reports whether events can be sent.
-func (s *sink) beginStream() bool {
-	if s.status == 0 && s.stream {
-		s.w.Header().Set("Content-Type", "text/event-stream")
-		s.begin(http.StatusOK)
-	}
-	return s.events
-}
-
-func (s *sink) event(message []byte) error {
-	message = bytes.TrimRight(message, "\n")
-	frame := make([]byte, 0, len(message)+len("event: message\ndata: \n\n"))
-	frame = append(frame, "event: message\ndata: "...)
-	frame = append(frame, message...)
-	return s.flush(append(frame, "\n\n"...))
-}
-
-func (s *sink) flush(p []byte) error {
-	extend(s.rc)
-	_, err := s.w.Write(p)
-	if err == nil {
-		err = s.rc.Flush()
-	}
+func (s *sink) told(err error) error {
 	if err != nil {
 		s.lost(err)
 	}
 	return err
+}
+
+// respond sends the response. In a stream it has no status any more.
+func (s *sink) respond(status int, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = true
+	if s.begun {
+		_ = s.told(s.message(body)) // there is nobody left to tell
+		return
+	}
+	s.w.Header().Set("Content-Type", "application/json")
+	extend(s.rc, s.timeout)
+	s.w.WriteHeader(status)
+	_, err := s.w.Write(body)
+	if err == nil {
+		_, err = s.w.Write([]byte("\n"))
+	}
+	_ = s.told(err)
+}
+
+// quit ends what the client has cancelled, which gets no response: the stream
+// ends, and a client that takes none hears that its request is done with.
+func (s *sink) quit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = true
+	switch {
+	case s.begun:
+	case s.stream:
+		s.begin()
+	default:
+		s.w.WriteHeader(http.StatusAccepted)
+	}
 }

@@ -1,9 +1,7 @@
 package httpserver
 
 import (
-	"bytes"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,7 +31,6 @@ func (l *line) Write(p []byte) (int, error) {
 	if !l.timed {
 		l.t.Error("a write without a deadline")
 	}
-	l.timed = false
 	l.log.Write(p)
 	return len(p), l.broken
 }
@@ -45,54 +42,52 @@ func (l *line) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-func newTestSink(t *testing.T, accept string) (*sink, *line) {
+func newTestSink(t *testing.T, stream bool) (*sink, *line) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if accept != "" {
-		r.Header.Set("Accept", accept)
-	}
 	l := &line{t: t, header: make(http.Header)}
-	return newSink(l, r, func(error) { l.lost++ }), l
+	return newSink(newEvents(l, writeTimeout), stream, func(error) { l.lost++ }), l
 }
 
-const both = "application/json, Text/Event-Stream;q=0.9"
+func TestAccepts(t *testing.T) {
+	for accept, want := range map[string]bool{
+		both: true, "text/event-stream": true, "application/json, */*": false, "text/*": false, "": false, "application/json, text/event-streams": false,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil)
+		r.Header.Set("Accept", accept)
+		if accepts(r, "text/event-stream") != want {
+			t.Errorf("%q: %v", accept, !want)
+		}
+	}
+}
 
 func TestSink(t *testing.T) {
 	notify := func(s *sink) error { return s.notify([]byte(`{"n":1}`)) }
-	answer := func(s *sink) error { // as the library writes its last word
-		s.Header().Set("Content-Type", "application/json")
-		s.WriteHeader(http.StatusOK)
-		_, err := s.Write([]byte("{\"id\":1}\n"))
-		return err
+	answer := func(s *sink) error { s.respond(http.StatusBadRequest, []byte(`{"id":1}`)); return nil }
+	late := func(s *sink) error {
+		if s.notify([]byte(`{"n":2}`)) == nil || s.keepAlive() == nil {
+			return errors.New("something came after the response")
+		}
+		return nil
 	}
-	upgrade := func(s *sink) error { // as the library begins a stream
-		s.Header().Set("Content-Type", "text/event-stream")
-		s.WriteHeader(http.StatusOK)
-		_, err := s.Write([]byte("event: message\ndata: {\"n\":0}\n\n"))
-		s.Flush()
-		return err
-	}
-	accepted := func(s *sink) error { s.WriteHeader(http.StatusAccepted); return nil }
+	quit := func(s *sink) error { s.quit(); return nil }
+	lines := func(s *sink) error { return s.notify([]byte("{\n\"n\": \r\n1}")) }
 	const stream = "OK text/event-stream\n"
 	for name, tt := range map[string]struct {
-		accept string
+		stream bool
 		steps  []func(*sink) error
 		want   string
 	}{
-		"answer only":          {both, []func(*sink) error{answer}, "OK application/json\n{\"id\":1}\n"},
-		"progress first":       {both, []func(*sink) error{notify, notify, answer}, stream + "event: message\ndata: {\"n\":1}\n\nevent: message\ndata: {\"n\":1}\n\nevent: message\ndata: {\"id\":1}\n\n"},
-		"alive first":          {both, []func(*sink) error{(*sink).keepAlive, answer}, stream + ": keep-alive\n\nevent: message\ndata: {\"id\":1}\n\n"},
-		"no stream wanted":     {"application/json, */*", []func(*sink) error{(*sink).keepAlive, notify, answer}, "OK application/json\n{\"id\":1}\n"},
-		"nothing said":         {"", []func(*sink) error{notify, answer}, "OK application/json\n{\"id\":1}\n"},
-		"the library began":    {both, []func(*sink) error{upgrade, notify, upgrade}, stream + "event: message\ndata: {\"n\":0}\n\nevent: message\ndata: {\"n\":1}\n\nevent: message\ndata: {\"n\":0}\n\n"},
-		"too late for streams": {both, []func(*sink) error{answer, notify}, "OK application/json\n{\"id\":1}\n"},
-		"nothing to answer":    {both, []func(*sink) error{accepted}, "Accepted \n"},
+		"answer only":          {true, []func(*sink) error{answer, late}, "Bad Request application/json\n{\"id\":1}\n"},
+		"progress first":       {true, []func(*sink) error{notify, notify, answer, late}, stream + "event: message\ndata: {\"n\":1}\n\nevent: message\ndata: {\"n\":1}\n\nevent: message\ndata: {\"id\":1}\n\n"},
+		"alive first":          {true, []func(*sink) error{(*sink).keepAlive, answer}, stream + ": keep-alive\n\nevent: message\ndata: {\"id\":1}\n\n"},
+		"several lines":        {true, []func(*sink) error{lines}, stream + "event: message\ndata: {\"n\":1}\n\n"},
+		"no stream":            {false, []func(*sink) error{answer, late}, "Bad Request application/json\n{\"id\":1}\n"},
+		"cancelled":            {true, []func(*sink) error{quit, late}, stream},
+		"cancelled in stream":  {true, []func(*sink) error{notify, quit, late}, stream + "event: message\ndata: {\"n\":1}\n\n"},
+		"cancelled, no stream": {false, []func(*sink) error{quit, late}, "Accepted \n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, l := newTestSink(t, tt.accept)
+			s, l := newTestSink(t, tt.stream)
 			for _, step := range tt.steps {
 				if err := step(s); err != nil {
 					t.Error(err)
@@ -101,7 +96,7 @@ func TestSink(t *testing.T) {
 			if got := l.log.String(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
-			if strings.HasPrefix(tt.want, stream) && (l.flushes == 0 || l.header.Get("X-Accel-Buffering") != "no") {
+			if strings.HasPrefix(tt.want, stream+"e") && (l.flushes == 0 || l.header.Get("X-Accel-Buffering") != "no") {
 				t.Errorf("%d flushes, %v", l.flushes, l.header)
 			}
 		})
@@ -110,24 +105,15 @@ func TestSink(t *testing.T) {
 
 // TestSinkSaysWhenTheClientIsLost, so that nobody writes on and on.
 func TestSinkSaysWhenTheClientIsLost(t *testing.T) {
-	s, l := newTestSink(t, both)
-	l.broken = errors.New("lost")
-	if err := s.keepAlive(); !errors.Is(err, l.broken) {
-		t.Errorf("got %v", err)
-	}
-	if l.lost != 1 {
-		t.Error("the call does not hear of it")
-	}
-}
-
-// A client that has gone is no error of the library's, which would log one.
-func TestSinkKeepsALostClientToItself(t *testing.T) {
-	for _, contentType := range []string{"application/json", "text/event-stream"} {
-		s, l := newTestSink(t, both)
+	for name, write := range map[string]func(*sink) error{
+		"alive":    (*sink).keepAlive,
+		"notify":   func(s *sink) error { return s.notify([]byte("{}")) },
+		"response": func(s *sink) error { s.respond(200, []byte("{}")); return errors.New("told") },
+	} {
+		s, l := newTestSink(t, true)
 		l.broken = errors.New("lost")
-		s.Header().Set("Content-Type", contentType)
-		if n, err := s.Write([]byte("{}\n")); n != 3 || err != nil || l.lost != 1 {
-			t.Errorf("%s: %d, %v, heard %d times", contentType, n, err, l.lost)
+		if err := write(s); err == nil || l.lost != 1 {
+			t.Errorf("%s: %v, heard %d times", name, err, l.lost)
 		}
 	}
 }
@@ -140,10 +126,7 @@ func (g gone) WriteHeader(int)           {}
 func (g gone) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestLostClientIsLoggedAtDebug(t *testing.T) {
-	var log bytes.Buffer
-	s := open(t, func(c *Config) {
-		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
+	s := open(t, nil)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader(toolCall))
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "canary",
@@ -151,7 +134,7 @@ func TestLostClientIsLoggedAtDebug(t *testing.T) {
 		r.Header.Set(name, value)
 	}
 	s.server.ServeHTTP(gone{make(http.Header)}, r)
-	if got := log.String(); s.calls.Load() != 1 || !strings.Contains(got, "broken pipe") || strings.Contains(got, "level=ERROR") || strings.Contains(got, "level=WARN") {
+	if got := s.log.String(); s.calls.Load() != 1 || !strings.Contains(got, "broken pipe") || strings.Contains(got, "level=ERROR") || strings.Contains(got, "level=WARN") {
 		t.Errorf("after %d calls: %s", s.calls.Load(), got)
 	}
 }

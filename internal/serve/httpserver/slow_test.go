@@ -1,15 +1,20 @@
 package httpserver
 
 import (
-	"context"
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/adkmcp/adkmcp/internal/serve/duplex"
 )
 
 // trickle opens a connection, sends a beginning and then a byte every now and
@@ -101,35 +106,111 @@ func TestA07Slowloris(t *testing.T) {
 	t.Logf("%d calls meanwhile, p99 %v, alone %v", len(meanwhile), percentile(meanwhile, 99), percentile(alone, 99))
 }
 
-// TestStopIsBounded: a request that never becomes whole cannot keep a server
-// without turns for longer than answers may take.
-func TestStopIsBounded(t *testing.T) {
-	s := open(t, func(c *Config) { c.DrainTimeout = time.Hour })
-	l, err := s.server.Listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// TestA08NeverReads: a client that opens a stream and does not read it is given
+// up, what waits for it is bounded, and others do not notice.
+func TestA08NeverReads(t *testing.T) {
+	for path, requests := range map[string]string{
+		"/mcp": post("/mcp", modernCall("flood"), "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: flood\r\nAccept: text/event-stream\r\n"),
+		"/sse": "GET /sse HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		t.Run(path, func(t *testing.T) {
+			s := open(t, nil)
+			s.server.write = time.Second
+			s.serve()
+			other := s.connect("/sse")
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			conn, err := net.Dial("tcp", s.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, requests); err != nil {
+				t.Fatal(err)
+			}
+			if path == "/sse" { // read as far as the endpoint, and no further
+				r := bufio.NewReaderSize(conn, 16)
+				for line := ""; !strings.HasPrefix(line, "data: "); {
+					if line, err = r.ReadString('\n'); err != nil {
+						t.Fatal(err)
+					}
+					if endpoint, ok := strings.CutPrefix(line, "data: "); ok {
+						c := &sseClient{&eventReader{t: t}, s, s.at(strings.TrimSpace(endpoint)), ""}
+						c.post(202, callOf(1, "flood"))
+						c.post(202, callOf(2, "wait"))
+					}
+				}
+			}
+			if err := next(t, s.stopped); err == nil {
+				t.Error("everything was taken")
+			}
+			if path == "/sse" {
+				if err := next(t, s.stopped); !errors.Is(err, errSlow) {
+					t.Errorf("another call of the connection ended for %v", err)
+				}
+				next(t, s.ended)
+			}
+			runtime.ReadMemStats(&after)
+			if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4*maxQueuedBytes {
+				t.Errorf("the heap grew by %d", grown)
+			}
+			other.post(202, callOf(1, "canary"))
+			other.want("anonymous")
+			s.expect(200)
+		})
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.server.Serve(ctx, l) }()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+}
+
+// stuck is the response to a client that takes nothing.
+type stuck struct {
+	header  http.Header
+	release chan struct{}
+}
+
+func (s stuck) Header() http.Header { return s.header }
+func (s stuck) WriteHeader(int)     {}
+func (s stuck) Write([]byte) (int, error) {
+	<-s.release
+	return 0, errors.New("too late")
+}
+
+// TestA08FullQueue: calls end when the queue is full, not when the write that is
+// stuck has had its time.
+func TestA08FullQueue(t *testing.T) {
+	s := open(t, nil)
+	w := stuck{make(http.Header), make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.server.ServeHTTP(w, s.request(t.Context(), http.MethodGet, "http://localhost/sse", nil))
+	}()
+	var conn *duplex.Conn
+	waitFor(t, "the connection", func() bool {
+		s.server.sse.mu.Lock()
+		defer s.server.sse.mu.Unlock()
+		for st := range s.server.sse.open {
+			conn = st.conn
+		}
+		return conn != nil
+	})
+	conn.Receive(t.Context(), []byte(callOf(1, "wait")))
+	conn.Receive(t.Context(), []byte(callOf(2, "flood")))
+	for range 2 {
+		if err := next(t, s.stopped); !errors.Is(err, errSlow) {
+			t.Error(err)
+		}
 	}
-	defer conn.Close()
-	// The server asks for the body, so it is in the request then.
-	_, err = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
-	if _, readErr := conn.Read(make([]byte, 100)); err != nil || readErr != nil {
-		t.Fatal(err, readErr)
+	close(w.release)
+	<-done
+	if len(s.ended) != 1 {
+		t.Error("the connection has not ended")
 	}
-	start := time.Now()
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if took := time.Since(start); took > closeTimeout+3*time.Second {
-		t.Errorf("took %v", took)
-	}
+}
+
+// post gives a request as it goes over the wire.
+func post(path, body, header string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", path, header, len(body), body)
 }
 
 func percentile(all []time.Duration, p int) time.Duration {

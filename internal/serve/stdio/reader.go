@@ -3,129 +3,84 @@ package stdio
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"time"
 )
 
-// reader gives the library the input line by line. A line that is too long is
-// answered with an error and skipped, whatever its length, with memory for
-// [MaxLine] bytes; blank lines are skipped; a last line without an end gets
-// one. The end of the input is held back until the pending requests have been
-// answered, for [eofGrace] at most.
+// byteOrderMark is what some programs put in front of the first line.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// reader gives the input line by line, with memory for [MaxLine] bytes whatever
+// comes.
 type reader struct {
-	src      *bufio.Reader
-	out      *writer
-	requests *table
-	stopped  <-chan struct{}
-	stop     context.CancelCauseFunc
-
-	line []byte // what is left of the line that is being handed out
-	buf  []byte // where lines are put together
-	err  error  // of src, sticky
+	src   *bufio.Reader
+	buf   []byte
+	begun bool
 }
 
-// Read implements io.Reader. It never returns bytes of two lines.
-func (r *reader) Read(p []byte) (int, error) {
-	for len(r.line) == 0 {
-		if r.err != nil {
-			return 0, r.end()
+// errTooLong: a line was longer than MaxLine; it has been skipped.
+var errTooLong = errors.New("line is too long")
+
+// next gives the next line that is not blank, without its end; it is valid
+// until next is called again. A last line needs no end. The error is
+// errTooLong, with the beginning of the line, or one of the input, io.EOF for
+// its end.
+func (r *reader) next() ([]byte, error) {
+	for {
+		line, err := r.read()
+		if !r.begun {
+			line = bytes.TrimPrefix(line, byteOrderMark)
 		}
-		r.next()
+		r.begun = true
+		if line = bytes.TrimSpace(line); len(line) > 0 || err != nil {
+			if errors.Is(err, io.EOF) && len(line) > 0 {
+				err = nil // and the next read says so again
+			}
+			return line, err
+		}
 	}
-	n := copy(p, r.line)
-	r.line = r.line[n:]
-	return n, nil
 }
 
-// next reads a line; r.line stays empty if it is not one for the library.
-func (r *reader) next() {
+// read reads to the end of a line.
+func (r *reader) read() ([]byte, error) {
 	r.buf = r.buf[:0]
 	tooLong := false
 	for {
 		part, err := r.src.ReadSlice('\n')
-		if len(r.buf)+len(bytes.TrimSuffix(part, []byte("\n"))) > MaxLine {
-			tooLong = true
-		}
+		tooLong = tooLong || len(r.buf)+len(bytes.TrimSuffix(part, []byte("\n"))) > MaxLine
 		if !tooLong {
 			r.buf = append(r.buf, part...)
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
 			continue
+		case tooLong:
+			return r.buf, errTooLong
 		}
-		r.err = err
-		break
-	}
-	line := bytes.TrimSpace(r.buf)
-	switch {
-	case tooLong:
-		r.refuse(idOf(line), codeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes", MaxLine))
-	case len(line) > 0 && r.watch(line):
-		line = append(line, '\n')
-		r.line = line
+		return r.buf, err
 	}
 }
 
-// watch notes what a message means for the table; it reports false if the
-// library must not see the message.
-func (r *reader) watch(line []byte) bool {
-	var m message
-	if json.Unmarshal(line, &m) != nil {
-		return true // the library answers it
+// idOf looks for the id of a message of which only the beginning is known: at
+// its top, and where it comes before what made it too long.
+func idOf(beginning []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(beginning))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
 	}
-	switch {
-	case m.Method == "notifications/cancelled" && m.ID == nil:
-		r.requests.cancel(m.Params.RequestID)
-	case m.Method != "" && isID(m.ID) && m.Result == nil:
-		if !r.requests.add(m.ID) {
-			r.refuse(m.ID, codeInternal, "too many requests are waiting: try again later")
-			return false
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return nil
+		}
+		if name == "id" && len(value) > 0 && (value[0] == '"' || value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
+			return value
 		}
 	}
-	return true
-}
-
-// refuse answers a message in the library's place. If that fails, the writer
-// has ended everything.
-func (r *reader) refuse(id any, code int, text string) {
-	var response errorResponse
-	response.JSONRPC, response.ID = "2.0", id
-	response.Error.Code, response.Error.Message = code, text
-	if data, err := json.Marshal(response); err == nil {
-		_ = r.out.line(data)
-	}
-}
-
-// end holds the end of the input back while there are answers to come, and
-// then stops everything.
-func (r *reader) end() error {
-	if errors.Is(r.err, io.EOF) {
-		grace := time.NewTimer(eofGrace)
-		defer grace.Stop()
-		select {
-		case <-r.requests.drained():
-		case <-grace.C:
-		case <-r.stopped:
-		}
-	}
-	r.stop(r.err)
-	return r.err
-}
-
-// JSON-RPC error codes.
-const (
-	codeInvalidRequest = -32600
-	codeInternal       = -32603
-)
-
-type errorResponse struct {
-	JSONRPC string `json:"jsonrpc"`
-	ID      any    `json:"id"`
-	Error   struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
+	return nil
 }

@@ -8,53 +8,56 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
 	"go.uber.org/goleak"
 
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTestReader reads in; the answers it gives itself go to out.
-func newTestReader(in io.Reader, out io.Writer) *reader {
-	requests := &table{pending: make(map[string]*request), empty: make(chan struct{})}
-	return &reader{
-		src: bufio.NewReaderSize(in, 64<<10), requests: requests, stop: func(error) {},
-		out: &writer{out: out, requests: requests, failed: func(error) {}},
-	}
-}
-
 func TestReader(t *testing.T) {
 	long := strings.Repeat("x", MaxLine)
-	tooLong := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message is longer than 4194304 bytes"}}` + "\n"
-	for name, tt := range map[string]struct{ in, want, out string }{
-		"lines":              {"{}\n[]\n", "{}\n[]\n", ""},
-		"no end":             {"{}\n[]", "{}\n[]\n", ""},
-		"blank":              {"\n \r\n\t\n{}\r\n\n", "{}\n", ""},
-		"nothing":            {"", "", ""},
-		"just short enough":  {long + "\nx\n", long + "\nx\n", ""},
-		"too long":           {long + "x\n{}\n", "{}\n", tooLong},
-		"too long, no end":   {long + "x", "", tooLong},
-		"too long, with id":  {`{"jsonrpc":"2.0","id":"q","method":"` + long + "\"}\n{}\n", "{}\n", strings.Replace(tooLong, "null", `"q"`, 1)},
-		"too long, id later": {`{"params":{"id":5,"x":"` + long + "\"},\"id\":7}\n{}\n", "{}\n", tooLong},
+	for name, tt := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"lines":             {"{}\n[]\n", []string{"{}", "[]"}},
+		"no end":            {"{}\n[]", []string{"{}", "[]"}},
+		"blank":             {"\n \r\n\t\n{}\r\n\n", []string{"{}"}},
+		"nothing":           {"", nil},
+		"byte order mark":   {"\xef\xbb\xbf{}\n\xef\xbb\xbf{}\n", []string{"{}", "\xef\xbb\xbf{}"}},
+		"just short enough": {long + "\nx\n", []string{long, "x"}},
+		"too long":          {long + "x\n{}\n", []string{"too long", "{}"}},
+		"too long, no end":  {long + "x", []string{"too long"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			got, err := io.ReadAll(newTestReader(strings.NewReader(tt.in), &out))
-			if err != nil || string(got) != tt.want || out.String() != tt.out {
-				t.Errorf("read %.80q, wrote %q, %v", got, out.String(), err)
+			r := &reader{src: bufio.NewReaderSize(strings.NewReader(tt.in), 64<<10)}
+			var got []string
+			for {
+				line, err := r.next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if errors.Is(err, errTooLong) {
+					line = []byte("too long")
+				}
+				got = append(got, string(line))
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("read %.80q", got)
 			}
 		})
 	}
 }
 
-// repeat gives the same byte n times.
+// repeat gives the same chunk until n bytes are out.
 type repeat struct {
 	n     int
 	chunk string
@@ -75,101 +78,97 @@ func TestA16(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var out bytes.Buffer
-	n, err := io.Copy(io.Discard, newTestReader(&repeat{64 << 20, strings.Repeat("a", 64<<10)}, &out))
+	_, err := run(t.Context(), echo{}, &repeat{64 << 20, strings.Repeat("a", 64<<10)}, &out)
 	runtime.ReadMemStats(&after)
-	if n != 0 || err != nil || !strings.Contains(out.String(), "longer than") {
-		t.Errorf("read %d, wrote %q, %v", n, out.String(), err)
+	if err != nil || !strings.Contains(out.String(), "longer than 4194304 bytes") {
+		t.Errorf("wrote %q, %v", out.String(), err)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 6*MaxLine {
 		t.Errorf("%d bytes allocated", used)
 	}
 }
 
-// TestOddIds: an id that is none has no place in the table, out of which no
-// answer would take it.
-func TestOddIds(t *testing.T) {
-	for id, want := range map[string]int{`{}`: 0, `[1]`: 0, `true`: 0, `null`: 0, `1.5`: 1, `"x"`: 1} {
-		r := newTestReader(strings.NewReader(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`+"\n"), io.Discard)
-		if r.next(); len(r.line) == 0 || len(r.requests.pending) != want {
-			t.Errorf("%s: read %q, %d pending", id, r.line, len(r.requests.pending))
-		}
-	}
-}
-
-func TestTooManyRequests(t *testing.T) {
-	var out bytes.Buffer
-	const line = `{"jsonrpc":"2.0","id":"one more","method":"x"}` + "\n"
-	r := newTestReader(strings.NewReader(line+line), &out)
-	r.stopped = closedChannel()
-	for i := range maxPending {
-		r.requests.add(i)
-	}
-	r.next()
-	if len(r.line) > 0 || !strings.Contains(out.String(), `"id":"one more","error":{"code":-32603,"message":"too many requests`) {
-		t.Errorf("read %q, wrote %q", r.line, out.String())
-	}
-	r.requests.answered(7)
-	if r.next(); string(r.line) != line {
-		t.Errorf("read %q after one was answered", r.line)
-	}
-}
-
-// TestEndIsHeldBack until the answers are out, but not for ever.
-func TestEndIsHeldBack(t *testing.T) {
-	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call"}` + "\n"
-	for name, tt := range map[string]struct {
-		answer bool
-		want   time.Duration
-	}{"answered": {true, 200 * time.Millisecond}, "not answered": {false, eofGrace}} {
+// TestJunk: whatever comes in gets an error or nothing, and the next request
+// its answer.
+func TestJunk(t *testing.T) {
+	const ping = `{"jsonrpc":"2.0","id":"last","method":"ping"}`
+	long := strings.Repeat("x", MaxLine)
+	for name, tt := range map[string]struct{ in, want string }{
+		"no JSON":               {"hello", `"id":null,"error":{"code":-32700`},
+		"a list":                {"[1]", `"id":null,"error":{"code":-32600`},
+		"a batch":               {`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"id":null,"error":{"code":-32600`},
+		"a number":              {"5", `"id":null,"error":{"code":-32600`},
+		"blank":                 {" \t", ""},
+		"framing":               {"Content-Length: 45\r\n\r\n" + ping, `"id":null,"error":{"code":-32700,"message":"a Content-Length header`},
+		"a key twice":           {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}`, `"code":-32700`},
+		"a key in another case": {`{"jsonrpc":"2.0","id":1,"METHOD":"ping"}`, `has \"METHOD\" where the protocol has \"method\"`},
+		"no version":            {`{"id":1,"method":"ping"}`, `"id":1,"error":{"code":-32600`},
+		"an id that is none":    {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":null,"error":{"code":-32600`},
+		"id null":               {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, `"id":null,"error":{"code":-32600`},
+		"no method":             {`{"jsonrpc":"2.0","id":1}`, `"id":1,"error":{"code":-32600`},
+		"a response":            {`{"jsonrpc":"2.0","id":1,"result":{}}`, ""},
+		"an odd response":       {`{"jsonrpc":"2.0","id":1,"error":5}`, ""},
+		"deep":                  {`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "}", "nested deeper"},
+		"too long":              {long + "x", "longer than"},
+		"too long, with id":     {`{"jsonrpc":"2.0","id":"q","method":"` + long + `"}`, `"id":"q","error":{"code":-32600`},
+		"too long, id later":    {`{"params":{"id":5,"x":"` + long + `"},"id":7}`, `"id":null,"error":{"code":-32600`},
+		"a notification":        {`{"jsonrpc":"2.0","method":"notifications/anything"}`, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newTestReader(strings.NewReader(call), io.Discard)
-				stopped := false
-				r.stop = func(err error) { stopped = errors.Is(err, io.EOF) }
-				start := time.Now()
-				if tt.answer {
-					time.AfterFunc(tt.want, func() { _, _ = r.out.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n")) })
-				}
-				if got, err := io.ReadAll(r); err != nil || string(got) != call {
-					t.Errorf("%q, %v", got, err)
-				}
-				if took := time.Since(start); took != tt.want || !stopped {
-					t.Errorf("took %v, stopped %v", took, stopped)
-				}
-			})
+			var out bytes.Buffer
+			if _, err := run(t.Context(), echo{}, strings.NewReader(tt.in+"\n"+ping+"\n"), &out); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")
+			answered := strings.Contains(out.String(), `{"jsonrpc":"2.0","id":"last","result":"ping"}`)
+			if want := len(lines) == 1 && tt.want == "" || tt.want != "" && strings.Contains(out.String(), tt.want); !want || !answered {
+				t.Errorf("wrote %.300s", out.String())
+			}
 		})
 	}
 }
 
-func TestCancelledIsNotAnswered(t *testing.T) {
-	var out bytes.Buffer
-	r := newTestReader(strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`+"\n"+
-			`{"jsonrpc":"2.0","id":"1","method":"tools/call"}`+"\n"+
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`+"\n"+
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"unknown"}}`+"\n"), &out)
-	r.stopped = closedChannel()
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		t.Fatal(err)
-	}
-	if !r.requests.isCancelled(float64(1)) || r.requests.isCancelled("1") {
-		t.Error("the wrong one is cancelled")
-	}
-	const second = `{"jsonrpc":"2.0","id":"1","result":{"id":1}}` + "\n"
-	for _, m := range []string{`{"jsonrpc":"2.0","id":1,"error":{}}` + "\n", second} {
-		if n, err := r.out.Write([]byte(m)); n != len(m) || err != nil {
-			t.Error(n, err)
-		}
-	}
-	if out.String() != second || len(r.requests.pending) != 0 {
-		t.Errorf("wrote %q, %d pending", out.String(), len(r.requests.pending))
-	}
+// echo answers with the method's name.
+type echo struct{}
+
+func (echo) Handle(_ context.Context, m *rpc.Message) *rpc.Response {
+	return rpc.Succeed(m.ID, m.Method)
 }
 
-func closedChannel() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
+// patient answers after a time, or when it is stopped.
+type patient struct{ after time.Duration }
+
+func (p patient) Handle(ctx context.Context, m *rpc.Message) *rpc.Response {
+	turns.PeerOf(ctx).Entered()
+	select {
+	case <-time.After(p.after):
+	case <-ctx.Done():
+	}
+	return rpc.Succeed(m.ID, "done")
+}
+
+// TestEndIsHeldBack until the answers are out, but not for ever, and not for
+// what never ends by itself.
+func TestEndIsHeldBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method      string
+		takes, want time.Duration
+	}{
+		"answered":     {"tools/call", 200 * time.Millisecond, 200 * time.Millisecond},
+		"not answered": {"tools/call", time.Hour, eofGrace},
+		"listening":    {"subscriptions/listen", time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var out bytes.Buffer
+				_, err := run(t.Context(), patient{tt.takes}, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+tt.method+`"}`+"\n"), &out)
+				if took := time.Since(start); err != nil || took != tt.want || !strings.Contains(out.String(), `"done"`) {
+					t.Errorf("took %v, wrote %q: %v", took, out.String(), err)
+				}
+			})
+		})
+	}
 }
 
 type brokenStream struct{ err error }
@@ -177,10 +176,10 @@ type brokenStream struct{ err error }
 func (b brokenStream) Read([]byte) (int, error)  { return 0, b.err }
 func (b brokenStream) Write([]byte) (int, error) { return 0, b.err }
 
-func run(ctx context.Context, in io.Reader, out io.Writer) (ended string, err error) {
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+func run(ctx context.Context, h rpc.Handler, in io.Reader, out io.Writer) (ended string, err error) {
+	log := slog.New(slog.DiscardHandler)
 	err = Run(ctx, Config{
-		Server: server.NewMCPServer("s", "1"), In: in, Out: out, Log: log, Turns: turns.New(log, time.Now),
+		Handler: h, In: in, Out: out, Log: log, Turns: turns.New(log, time.Now),
 		Ended: func(_ context.Context, c string) { ended += c },
 	})
 	return ended, err
@@ -205,7 +204,7 @@ func TestRunEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			ended, err := run(tt.ctx, tt.in, tt.out)
+			ended, err := run(tt.ctx, echo{}, tt.in, tt.out)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
@@ -232,7 +231,7 @@ func TestBlockedOutput(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	go func() { _, _ = io.WriteString(inW, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n") }()
 	start := time.Now()
-	_, err := run(ctx, inR, outW)
+	_, err := run(ctx, echo{}, inR, outW)
 	if took := time.Since(start); err != nil || took > 10*time.Second {
 		t.Errorf("took %v: %v", took, err)
 	}

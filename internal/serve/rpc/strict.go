@@ -1,4 +1,4 @@
-package httpserver
+package rpc
 
 import (
 	"encoding/json"

@@ -1,4 +1,9 @@
-package httpserver
+// Package guard stands before an HTTP server and says what comes in: how many
+// connections, over which certificate, and of their requests those that name a
+// known host, come from no foreign web page and bring a token.
+//
+// Start with [Guard]. [Count] is for the listener, [Certificate] for TLS.
+package guard
 
 import (
 	"context"
@@ -12,11 +17,13 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
-// anonymous is the principal of everybody where no token is asked for.
-const anonymous = "anonymous"
+// Anonymous is the principal of everybody where no token is asked for.
+const Anonymous = "anonymous"
 
 // Token lets a principal in.
 type Token struct {
@@ -24,9 +31,20 @@ type Token struct {
 	Secret    config.Secret
 }
 
-// guard lets requests in that come by one of our names, not from a foreign web
+// Config makes a [Guard].
+type Config struct {
+	// Tokens are the bearer tokens that open the server. Without any, everybody
+	// gets in, as [Anonymous].
+	Tokens []Token
+	// AllowHosts and AllowOrigins are names under which the server is reached,
+	// and web origins that may use it, beside its own.
+	AllowHosts   []string
+	AllowOrigins []string
+}
+
+// Guard lets requests in that come by one of our names, not from a foreign web
 // page, and with a token. It is only read.
-type guard struct {
+type Guard struct {
 	hosts   map[string]bool
 	origins map[string]bool
 	tokens  []hashed
@@ -37,8 +55,9 @@ type hashed struct {
 	hash      [sha256.Size]byte
 }
 
-func newGuard(c *Config) (*guard, error) {
-	g := &guard{hosts: make(map[string]bool), origins: make(map[string]bool)}
+// New makes a guard. The error names the flag that is wrong.
+func New(c *Config) (*Guard, error) {
+	g := &Guard{hosts: make(map[string]bool), origins: make(map[string]bool)}
 	for _, host := range c.AllowHosts {
 		g.hosts[hostName(host)] = true
 	}
@@ -66,43 +85,48 @@ func newGuard(c *Config) (*guard, error) {
 
 type principalKey struct{}
 
-// principalOf gives the verified caller of an admitted request.
-func principalOf(ctx context.Context) string {
+// PrincipalOf gives the verified caller of an admitted request, by its context.
+func PrincipalOf(ctx context.Context) string {
 	p, _ := ctx.Value(principalKey{}).(string)
 	return p
 }
 
-// admit gives the request with its principal, or nil after having refused it.
-func (g *guard) admit(w http.ResponseWriter, r *http.Request) *http.Request {
-	probe := r.URL.Path == "/livez" || r.URL.Path == "/readyz"
+// Refusal is why a request stays outside.
+type Refusal struct {
+	Status  int // of HTTP
+	Message string
+}
+
+// Admit gives the request with its principal, or why it stays outside; neither
+// if it was a browser's question, which has been answered. Headers that go with
+// either are set. A probe, which tells and does nothing, needs no known host and
+// no token.
+func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, probe bool) (*http.Request, *Refusal) {
 	if !probe && !g.knownHost(r.Host) {
-		refuse(w, http.StatusForbidden, codeInvalidRequest, "unknown host name: the operator can allow it with --allow-host")
-		return nil
+		return nil, &Refusal{http.StatusForbidden, "unknown host name: the operator can allow it with --allow-host"}
 	}
 	origin := r.Header.Get("Origin")
 	if origin != "" && !g.knownOrigin(origin, r.Host) {
-		refuse(w, http.StatusForbidden, codeInvalidRequest, "unknown origin: the operator can allow it with --allow-origin")
-		return nil
+		return nil, &Refusal{http.StatusForbidden, "unknown origin: the operator can allow it with --allow-origin"}
 	}
 	if probe {
-		return r
+		return r, nil
 	}
 	if origin != "" && crossOrigin(w, r, origin) {
-		return nil
+		return nil, nil
 	}
 	principal, ok := g.principal(r.Header.Get("Authorization"))
 	if !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		refuse(w, http.StatusUnauthorized, codeInvalidRequest, "a valid bearer token is needed in the Authorization header")
-		return nil
+		return nil, &Refusal{http.StatusUnauthorized, "a valid bearer token is needed in the Authorization header"}
 	}
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal)), nil
 }
 
 // knownHost keeps web pages out that made their own name point to us (DNS
 // rebinding): that takes a name, so addresses and localhost, which browsers
 // never look up, are fine and any other name must be allowed.
-func (g *guard) knownHost(host string) bool {
+func (g *Guard) knownHost(host string) bool {
 	name := hostName(host)
 	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
 		return true
@@ -121,7 +145,7 @@ func hostName(host string) string {
 // knownOrigin reports whether a web page of origin may use us: one of our own,
 // or one that the operator allowed. MCP requires the check (basic/transports,
 // "Security").
-func (g *guard) knownOrigin(origin, host string) bool {
+func (g *Guard) knownOrigin(origin, host string) bool {
 	origin = strings.ToLower(origin)
 	_, own, ok := strings.Cut(origin, "://")
 	return g.origins[origin] || ok && own == strings.ToLower(host)
@@ -133,22 +157,39 @@ func crossOrigin(w http.ResponseWriter, r *http.Request, origin string) bool {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, Retry-After, WWW-Authenticate")
 	if r.Method != http.MethodOptions {
 		return false
 	}
-	h.Set("Access-Control-Allow-Methods", "POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name")
+	h.Add("Vary", "Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", strings.Join(allowedHeaders(r), ", "))
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
+// allowedHeaders are those that a page may send: MCP's own, and of those that
+// mirror arguments of tools (basic/transports/streamable-http, "Custom Headers")
+// the ones that the browser asks for.
+func allowedHeaders(r *http.Request) []string {
+	names := []string{"Accept", "Authorization", "Content-Type", "Last-Event-ID", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"}
+	for _, value := range r.Header.Values("Access-Control-Request-Headers") {
+		for name := range strings.SplitSeq(value, ",") {
+			name = strings.TrimSpace(name)
+			if rest, ok := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); ok && rest != "" && httpguts.ValidHeaderFieldName(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // principal says whose token the Authorization header holds. It compares with
 // every token and in constant time, so that time tells nothing about them.
-func (g *guard) principal(authorization string) (string, bool) {
+func (g *Guard) principal(authorization string) (string, bool) {
 	if len(g.tokens) == 0 {
-		return anonymous, true
+		return Anonymous, true
 	}
 	scheme, token, _ := strings.Cut(authorization, " ")
 	hash := sha256.Sum256([]byte(strings.TrimSpace(token)))
