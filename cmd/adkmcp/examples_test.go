@@ -24,6 +24,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
+	jsonrpc "github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
@@ -204,12 +205,12 @@ func TestToolSnapshots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := json.Marshal(s.All().HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)))
-			if err != nil {
-				t.Fatal(err)
+			list, bad := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+			if bad != nil {
+				t.Fatal(bad)
 			}
 			var got bytes.Buffer
-			if err := json.Indent(&got, answer, "", "  "); err != nil {
+			if err := json.Indent(&got, s.All().Handle(t.Context(), list).Body, "", "  "); err != nil {
 				t.Fatal(err)
 			}
 			got.WriteByte('\n')

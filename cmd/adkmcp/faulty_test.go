@@ -15,6 +15,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
+	"github.com/adkmcp/adkmcp/internal/serve/elicit"
 	"github.com/adkmcp/adkmcp/internal/serve/stdio"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 	"github.com/adkmcp/adkmcp/internal/tools/middleware"
@@ -54,11 +55,12 @@ func (a *app) serveFaulty(ctx context.Context, format, path string) (err error) 
 		agents[i].Runner = &faultyRunner{agents[i].Runner, secret}
 	}
 	s, err := serve.New(serve.Options{Agents: agents, Version: "faulty", IdleExpiry: time.Hour,
-		Turns: registry, Delete: h.store.Delete, Random: rand.Reader, Log: h.log})
+		Turns: registry, Delete: h.store.Delete, Artifacts: h.artifacts, Sealer: elicit.NewSealer([]byte("key"), a.now), AskTimeout: time.Minute,
+		Random: rand.Reader, Now: a.now, Log: h.log})
 	if err != nil {
 		return err
 	}
-	return stdio.Run(ctx, stdio.Config{Server: s.All(), In: a.stdin, Out: a.stdout, Turns: registry, Ended: s.End, Log: h.log})
+	return stdio.Run(ctx, stdio.Config{Handler: s.All(), In: a.stdin, Out: a.stdout, Turns: registry, Ended: s.End, Log: h.log})
 }
 
 // faultyRunner panics when it is asked to crash.

@@ -13,7 +13,9 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
 	"github.com/adkmcp/adkmcp/internal/serve"
+	"github.com/adkmcp/adkmcp/internal/serve/elicit"
 	"github.com/adkmcp/adkmcp/internal/serve/httpserver"
 	"github.com/adkmcp/adkmcp/internal/serve/stdio"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
@@ -21,8 +23,14 @@ import (
 
 type serveOptions struct {
 	stdio          bool
-	http           string
+	http, sse      string
 	name           string
+	approve        string
+	askTimeout     time.Duration
+	tlsCert        string
+	tlsKey         string
+	maxCalls       int
+	jsonOnly       bool
 	tokens         []string
 	insecureNoAuth bool
 	allowHosts     []string
@@ -32,17 +40,25 @@ type serveOptions struct {
 	logs           *logOptions
 }
 
+// httpFlags go with --http and --sse only.
+const httpFlags = "auth-token insecure-no-auth allow-host allow-origin tls-cert tls-key max-calls json-responses"
+
 func (a *app) serveCommand(logs *logOptions) *cobra.Command {
 	o := &serveOptions{logs: logs, bounds: defaultBounds()}
 	cmd := &cobra.Command{
-		Use:   "serve [--stdio | --http ADDR] PATH...",
+		Use:   "serve [--stdio | --http ADDR | --sse ADDR] PATH...",
 		Short: "Serve every agent found in PATH as an MCP tool",
 		Long: `Serve every agent found in PATH, files or folders, as one MCP tool each.
 
 --stdio, the default, is for a host that starts adkmcp itself. --http serves
-streamable HTTP: all agents at /mcp, each one at /mcp/NAME. :PORT listens on the
-loopback interface; an address that others can reach needs a token for every
-caller, or --insecure-no-auth.
+streamable HTTP: all agents at /mcp, each one at /mcp/NAME. --sse serves the
+deprecated HTTP+SSE transport for old hosts as well, at /sse and /sse/NAME. :PORT
+listens on the loopback interface; an address that others can reach needs a token
+for every caller, or --insecure-no-auth.
+
+A tool with requires_approval runs when the person behind the caller's program has
+agreed. --approve=deny asks nobody and runs none of them, --approve=allow runs them
+all. Where nobody can be asked they do not run.
 
 The server stops when its standard input ends (--stdio) or on SIGTERM or SIGINT,
 and exits with 0. A second signal does not wait for running turns.`,
@@ -50,9 +66,14 @@ and exits with 0. A second signal does not wait for running turns.`,
   adkmcp serve --http :8080 agents/
   adkmcp serve --http 0.0.0.0:8080 --auth-token ann=ANN_TOKEN --allow-host agents.example.com agents/`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, paths []string) error { return a.serve(cmd.Context(), o, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return a.serve(cmd.Context(), o, paths)
+		},
 		// Given --stdio, the environment's words about HTTP are for others.
-		Annotations: map[string]string{"stdio": "http auth-token insecure-no-auth allow-host allow-origin", "http": "stdio"},
+		Annotations: map[string]string{"stdio": "http sse " + httpFlags, "http": "stdio sse", "sse": "stdio http"},
 	}
 	o.flags(cmd.Flags())
 	return cmd
@@ -61,6 +82,13 @@ and exits with 0. A second signal does not wait for running turns.`,
 func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.stdio, "stdio", false, "serve on standard input and output (the default)")
 	f.StringVar(&o.http, "http", "", "serve streamable HTTP on HOST:PORT, or on :PORT of the loopback interface")
+	f.StringVar(&o.sse, "sse", "", "serve the deprecated HTTP+SSE transport on HOST:PORT, beside streamable HTTP")
+	f.StringVar(&o.approve, "approve", string(serve.Ask), "what becomes of tools that need an approval: ask, deny or allow")
+	f.DurationVar(&o.askTimeout, "ask-timeout", 10*time.Minute, "how long a person may take to answer")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "serve HTTPS with the certificate chain in this PEM file")
+	f.StringVar(&o.tlsKey, "tls-key", "", "the PEM file of the certificate's key")
+	f.IntVar(&o.maxCalls, "max-calls", 256, "how many tool calls an HTTP server takes at the same time")
+	f.BoolVar(&o.jsonOnly, "json-responses", false, "answer HTTP requests without event streams, and so without progress")
 	f.StringVar(&o.name, "name", "", "the MCP server's name; by default that of the only agent, else adkmcp")
 	f.StringSliceVar(&o.tokens, "auth-token", nil, "NAME=ENV_VAR: let the caller NAME in with the bearer token in ENV_VAR; repeatable")
 	f.BoolVar(&o.insecureNoAuth, "insecure-no-auth", false, "serve an address that others can reach without any token")
@@ -72,22 +100,41 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.bounds.bytes, "max-conversation-bytes", o.bounds.bytes, "how large a conversation may grow")
 }
 
-func (o *serveOptions) check() error {
+func (o *serveOptions) check(flags *pflag.FlagSet) error {
+	transports := 0
+	for _, chosen := range []bool{o.stdio, o.http != "", o.sse != ""} {
+		if chosen {
+			transports++
+		}
+	}
+	if transports > 1 {
+		return usageError("--stdio, --http and --sse exclude each other")
+	}
+	if o.address() == "" {
+		for _, name := range strings.Fields(httpFlags) {
+			if flags.Changed(name) {
+				return usageError("--%s goes with --http or --sse", name)
+			}
+		}
+	}
+	switch serve.Approve(o.approve) {
+	case serve.Ask, serve.Deny, serve.Allow:
+	default:
+		return usageError("--approve is ask, deny or allow, not %q", o.approve)
+	}
 	switch {
-	case o.stdio && o.http != "":
-		return usageError("--stdio and --http exclude each other")
-	case o.http == "" && (len(o.tokens) > 0 || o.insecureNoAuth || len(o.allowHosts) > 0 || len(o.allowOrigins) > 0):
-		return usageError("--auth-token, --insecure-no-auth, --allow-host and --allow-origin go with --http")
-	case o.bounds.ttl <= 0 || o.bounds.count <= 0 || o.bounds.bytes <= 0 || o.drain < 0:
-		return usageError("--conversation-ttl, --max-conversations and --max-conversation-bytes must be positive, --drain-timeout not negative")
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return usageError("--tls-cert and --tls-key go together")
+	case o.bounds.ttl <= 0 || o.bounds.count <= 0 || o.bounds.bytes <= 0 || o.askTimeout <= 0 || o.maxCalls <= 0 || o.drain < 0:
+		return usageError("--conversation-ttl, --max-conversations, --max-conversation-bytes, --ask-timeout and --max-calls must be positive, --drain-timeout not negative")
 	}
 	return nil
 }
 
+// address is where an HTTP server listens; empty for stdio.
+func (o *serveOptions) address() string { return cmp.Or(o.http, o.sse) }
+
 func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err error) {
-	if err := o.check(); err != nil {
-		return err
-	}
 	tokens, err := a.tokens(o.tokens)
 	if err != nil {
 		return err
@@ -98,19 +145,25 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	registry := turns.New(h.log, a.now)
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
 	s, err := serve.New(serve.Options{
-		Agents: served(ctx, h), Name: o.name, Version: buildVersion(), HTTP: o.http != "", IdleExpiry: o.bounds.ttl,
-		Turns: registry, Delete: h.store.Delete, Random: rand.Reader, Log: h.log,
+		Agents: served(ctx, h), Name: o.name, Version: buildVersion(), HTTP: o.address() != "", IdleExpiry: o.bounds.ttl,
+		Turns: registry, Delete: h.store.Delete, Approve: serve.Approve(o.approve), AskTimeout: o.askTimeout,
+		Sealer: elicit.NewSealer(key, a.now), Artifacts: h.artifacts, Random: rand.Reader, Now: a.now, Log: h.log,
 	})
 	if err != nil {
 		return usageError("%w", err)
 	}
-	if o.http == "" {
-		return stdio.Run(ctx, stdio.Config{Server: s.All(), In: a.stdin, Out: a.stdout, Turns: registry, Ended: s.End, Log: h.log})
+	if o.address() == "" {
+		return stdio.Run(ctx, stdio.Config{Handler: s.All(), In: a.stdin, Out: a.stdout, Turns: registry, Ended: s.End, Log: h.log})
 	}
 	front, err := httpserver.New(httpserver.Config{
-		Addr: o.http, Endpoints: s.Endpoints(), Tokens: tokens, InsecureNoAuth: o.insecureNoAuth,
+		Addr: o.address(), SSE: o.sse != "", Endpoints: s.Endpoints(), Tokens: tokens, InsecureNoAuth: o.insecureNoAuth,
 		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain, IdleTTL: o.bounds.ttl,
+		MaxCalls: o.maxCalls, JSONOnly: o.jsonOnly, TLSCert: o.tlsCert, TLSKey: o.tlsKey,
 		Turns: registry, Ended: s.End, Random: rand.Reader, Log: h.log, Now: a.now, Hurry: a.hurry,
 	})
 	if err != nil {
@@ -120,8 +173,20 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	h.log.Info("serving", "url", "http://"+l.Addr().String()+"/mcp", "agents", strings.Join(h.names(), ", "))
+	h.log.Info("serving", "url", o.url(l.Addr().String()), "agents", strings.Join(h.names(), ", "))
 	return front.Serve(ctx, l)
+}
+
+// url is where clients connect to.
+func (o *serveOptions) url(address string) string {
+	scheme, path := "http", "/mcp"
+	if o.tlsCert != "" {
+		scheme = "https"
+	}
+	if o.sse != "" {
+		path = "/sse"
+	}
+	return scheme + "://" + address + path
 }
 
 // served is how the agents look from outside.
@@ -141,10 +206,28 @@ func served(ctx context.Context, h *house) []serve.Agent {
 			Annotations:  r.cfg.Serve.Annotations,
 			Conversation: r.cfg.Serve.Conversation,
 			Runner:       r.runner,
-			Timeout:      r.cfg.Limits.Timeout.Std(),
+			Patience:     r.cfg.Limits.Timeout.Std(),
+			Wait:         r.cfg.Serve.Timeout,
+			TaskAfter:    r.cfg.Serve.TaskAfter.Std(),
+			Input:        inputOf(r.cfg),
+			InputSchema:  r.cfg.InputSchema,
+			OutputSchema: r.cfg.OutputSchema,
+			ResultAll:    r.cfg.Serve.Result == "all",
+			MaxAnswer:    r.cfg.Serve.MaxAnswer,
+			Attachments:  r.cfg.Serve.Attachments,
+			Prompts:      r.cfg.Serve.Prompts,
+			Resources:    r.cfg.Serve.Resources,
 		}
 	}
 	return all
+}
+
+// inputOf checks the arguments of an agent with an input_schema; nil without.
+func inputOf(cfg *config.Agent) *jsonschema.Schema {
+	if cfg.InputSchema == nil {
+		return nil
+	}
+	return jsonschema.New(cfg.InputSchema, jsonschema.Arguments(cmp.Or(cfg.Serve.Name, cfg.Name)))
 }
 
 // tokens reads NAME=ENV_VAR pairs.

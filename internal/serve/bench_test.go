@@ -33,7 +33,7 @@ func BenchmarkStdio(b *testing.B) {
 			return server.NewStdioServer(bareEcho()).Listen(ctx, in, out)
 		},
 		"agent": func(ctx context.Context, in io.Reader, out io.Writer) error {
-			return stdio.Run(ctx, stdio.Config{Server: f.server.All(), In: in, Out: out, Turns: f.turns, Ended: f.server.End, Log: quiet()})
+			return stdio.Run(ctx, stdio.Config{Handler: f.server.All(), In: in, Out: out, Turns: f.turns, Ended: f.server.End, Log: quiet()})
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

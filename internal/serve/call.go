@@ -5,19 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
-	"strings"
+	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/serve/progress"
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
+	"github.com/adkmcp/adkmcp/internal/serve/tasks"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
+// call is one tools/call while it is served.
+type call struct {
+	*Server
+	agent    *Agent
+	request  *request
+	input    input
+	thread   thread
+	progress *progress.Reporter
+	held     *turns.Attachment
+
+	mu     sync.Mutex
+	task   *tasks.Task // what the call has become, if it has
+	parked bool        // the turn waits for an answer that comes with another call
+}
+
 // call serves one tools/call. Whatever goes wrong is a result that the model
-// can read. The call's context ends when the caller asks to stop, or hangs up
-// where that means the same.
+// can read, apart from what only the client itself can get wrong. The call's
+// context ends when the caller asks to stop, or hangs up where that means the
+// same.
 func (s *Server) call(ctx context.Context, a *Agent, req *mcp.CallToolRequest) (result *mcp.CallToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -25,76 +45,196 @@ func (s *Server) call(ctx context.Context, a *Agent, req *mcp.CallToolRequest) (
 			result = failure("an internal error; the server's log says more")
 		}
 	}()
-	if _, never := req.Params.Arguments.(withdrawn); never || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return failure("the call was cancelled")
 	}
-	in, problem := arguments(req)
+	c := &call{Server: s, agent: a, request: requestOf(ctx)}
+	in, problem := a.arguments(ctx, s, req)
 	if problem != "" {
 		return failure(problem)
 	}
-	peer := turns.PeerOf(ctx)
-	th, err := s.thread(a, peer, in.handle, server.IsModernRequest(ctx))
-	if err != nil {
-		return s.startFailure(a, err)
-	}
-	p := newProgress(peer, progressToken(req))
-	held, err := s.opts.Turns.Attach(ctx, turns.Request{
-		Runner: a.Runner,
-		Turn: agent.Turn{
-			Key: th.key, Mode: th.mode, Caller: peer.Caller,
-			Input: genai.NewContentFromText(in.request, genai.RoleUser),
-		},
-		Patience:  a.Timeout,
-		Arguments: th.arguments(in),
-		Observe:   p.observe,
-	})
-	if err != nil {
-		return s.startFailure(a, err)
-	}
-	defer held.Leave(false)
-	if th.once {
-		s.drop(ctx, th.key)
-	}
-	if !p.wait(ctx, held) {
-		held.Cancel()
-		if th.fresh && th.tell { // nobody will ever know its handle
-			s.drop(ctx, th.key)
-		}
-		return failure("the call was cancelled")
-	}
-	out := held.Outcome()
-	held.Leave(!closed(peer.Gone))
-	return s.result(a, th, out)
-}
-
-// withdrawn stands in place of the arguments of a call that was cancelled
-// before it began.
-type withdrawn struct{}
-
-// input is what a call says.
-type input struct {
-	request string
-	handle  string // empty, the word new or a handle
-}
-
-// arguments reads a call's arguments. problem is what the caller should read
-// if they are wrong.
-func arguments(req *mcp.CallToolRequest) (in input, problem string) {
-	args := req.GetArguments()
-	request, ok := args["request"].(string)
+	c.input = in
+	turn, bad, err := c.turn(req)
 	switch {
-	case args["request"] == nil:
-		return in, "the argument request is missing: say what the agent should do, as a string"
-	case !ok:
-		return in, "the argument request must be a string"
-	case strings.TrimSpace(request) == "":
-		return in, "the argument request is empty: say what the agent should do"
+	case bad != nil:
+		c.request.failed = bad
+		return nil
+	case err != nil:
+		return c.startFailure(a, err)
+	case turn == nil: // asked again for what is missing
+		return c.inputRequired()
 	}
-	handle, ok := args["conversation"].(string)
-	if args["conversation"] != nil && !ok {
-		return in, "the argument conversation must be a string: a handle from an earlier result, or new"
+	return c.take(ctx, req, turn)
+}
+
+// turn decides what the call asks for: a new turn, or with the answers to its
+// questions one that is parked. It gives nil if there are answers missing.
+func (c *call) turn(req *mcp.CallToolRequest) (*agent.Turn, *rpc.Error, error) {
+	peer := c.request.peer
+	if req.Params.RequestState != "" {
+		answers, bad := c.answers(req.Params.RequestState)
+		if bad != nil || answers == nil {
+			return nil, bad, nil
+		}
+		return &agent.Turn{Key: c.thread.key, Mode: session.MustExist, Caller: peer.Caller, Answers: answers}, nil, nil
 	}
-	return input{request, strings.TrimSpace(handle)}, ""
+	th, err := c.newThread(c.agent, peer, c.input.handle, c.request.Modern())
+	if err != nil {
+		return nil, nil, err
+	}
+	c.thread = th
+	return &agent.Turn{
+		Key: th.key, Mode: th.mode, Caller: peer.Caller,
+		Input: &genai.Content{Role: genai.RoleUser, Parts: c.input.parts},
+	}, nil, nil
+}
+
+// take attaches to the turn and waits for what comes of it.
+func (c *call) take(ctx context.Context, req *mcp.CallToolRequest, turn *agent.Turn) *mcp.CallToolResult {
+	c.progress = progress.New(c.request.peer, progressToken(req), c.request.client.LogLevel)
+	held, err := c.opts.Turns.Attach(ctx, turns.Request{
+		Runner: c.agent.Runner, Turn: *turn,
+		Patience:  c.agent.Patience,
+		Arguments: c.thread.arguments(c.input),
+		Wanted:    func() bool { return ctx.Err() == nil },
+		Ask:       c.ask,
+		Observe:   c.observe,
+		Ended:     c.ended,
+	})
+	if entered := c.request.peer.Entered; entered != nil {
+		entered()
+	}
+	if err != nil {
+		return c.startFailure(c.agent, err)
+	}
+	c.held = held
+	return c.wait(ctx)
+}
+
+// wait waits for the turn to end, or for what ends the call before.
+func (c *call) wait(ctx context.Context) *mcp.CallToolResult {
+	until := progress.Until{Overdue: c.limit(), BecomeTask: c.becomeTask}
+	if c.request.Modern() && c.request.client.Tasks {
+		until.TaskAfter = c.agent.TaskAfter
+	}
+	switch c.progress.Wait(ctx, c.held, until) {
+	case progress.Ended:
+		out := c.held.Outcome()
+		c.held.Leave(!closed(c.request.peer.Gone))
+		if parked(out) {
+			return c.inputRequired(out.Answer.Questions...)
+		}
+		c.forget(ctx, false)
+		return c.result(ctx, out)
+	case progress.Task:
+		c.request.answer = c.task.Created()
+		return nil
+	case progress.Overdue:
+		return c.overdue(ctx)
+	}
+	c.held.Cancel()
+	c.forget(ctx, true)
+	return failure("the call was cancelled")
+}
+
+// parked reports whether a turn waits for answers.
+func parked(out turns.Outcome) bool {
+	return out.Err == nil && len(out.Answer.Questions) > 0
+}
+
+// forget deletes the conversation if nobody can go on with it; of a call that
+// was cancelled nobody will ever know a new handle.
+func (c *call) forget(ctx context.Context, cancelled bool) {
+	if c.thread.once || cancelled && c.thread.fresh && c.thread.tell {
+		c.drop(ctx, c.thread.key)
+	}
+}
+
+// overdue is the result of a call whose time to wait is over. The turn goes on,
+// and the same request again gets its answer.
+func (c *call) overdue(ctx context.Context) *mcp.CallToolResult {
+	doing := c.progress.Doing()
+	if c.thread.once { // there is no coming back
+		c.held.Cancel()
+		c.forget(ctx, true)
+		return failure(fmt.Sprintf("no answer within %s (serve.timeout); the agent was %s and has been stopped", c.limit(), doing))
+	}
+	c.held.Leave(false)
+	r := failure(fmt.Sprintf("no answer within %s (serve.timeout): the agent is still %s and goes on. "+
+		"To get its answer, call again with the very same request and conversation %s", c.limit(), doing, c.thread.key.Handle))
+	r.Meta = &mcp.Meta{AdditionalFields: map[string]any{MetaConversation: c.thread.key.Handle}}
+	return r
+}
+
+// observe sees what happens in the turn. It is called by the turn and never
+// waits.
+func (c *call) observe(e *session.Event) {
+	c.progress.Observe(e)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if line := progress.Describe(e); c.task != nil && line != "" {
+		c.task.Observe(line)
+	}
+}
+
+const (
+	taskPrefix = "tk_"
+	// taskKept is how long a task is kept beyond the time that its turn may take.
+	taskKept = time.Hour
+)
+
+// becomeTask makes a task of a call whose turn still runs. It is there for
+// tasks/get before anybody hears of it.
+func (c *call) becomeTask() bool {
+	id, err := c.newID(taskPrefix)
+	if err != nil {
+		c.opts.Log.Error("no task", "error", err)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parked || closed(c.held.Done()) {
+		return false
+	}
+	c.task = c.tasks.Add(tasks.Spec{
+		ID: id, Principal: c.thread.key.Principal, Kept: c.agent.Patience + taskKept,
+		Message: c.progress.Doing(), Protocol: c.request.client.Protocol, Stop: c.held.Cancel,
+	})
+	return c.task != nil
+}
+
+// ended is told by the registry that the turn has ended. What has become a task
+// keeps its result.
+func (c *call) ended(ctx context.Context) {
+	c.mu.Lock()
+	t := c.task
+	c.mu.Unlock()
+	if t == nil {
+		return
+	}
+	out := c.held.Outcome()
+	result := c.result(ctx, out)
+	if parked(out) {
+		result = failure("nobody answered the agent's question")
+	}
+	result.ResultType = mcp.ResultTypeComplete
+	body, err := json.Marshal(result)
+	if err != nil {
+		c.opts.Log.Error("the result of a task cannot be written as JSON", "error", err)
+		body = json.RawMessage(`{"resultType":"complete","isError":true,"content":[{"type":"text","text":"internal error"}]}`)
+	}
+	c.held.Leave(true)
+	t.Finish(body)
+}
+
+// limit is how long the caller waits for the answer; 0 for as long as it takes.
+func (c *call) limit() time.Duration {
+	switch wait := c.agent.Wait; {
+	case !wait.Auto:
+		return wait.Limit.Std()
+	default:
+		return progress.HostLimit(c.request.client.Name)
+	}
 }
 
 // progressToken gives the token under which the caller wants progress, as JSON;

@@ -24,6 +24,8 @@ const (
 type thread struct {
 	key  session.Key
 	mode session.Mode
+	// place is the connection that the conversation belongs to, if any.
+	place string
 	// tell: the caller needs the handle to go on.
 	tell bool
 	// once: there is no going on; the conversation goes with its turn.
@@ -33,12 +35,12 @@ type thread struct {
 }
 
 // arguments tells a request of this conversation from others; it is empty if
-// the caller cannot come back to the conversation, not knowing it yet.
+// the caller cannot come back to the conversation.
 func (t *thread) arguments(in input) string {
-	if t.once || t.fresh && t.tell {
+	if t.once {
 		return ""
 	}
-	return in.handle + "\x00" + in.request
+	return in.retry + "\x00" + in.digest
 }
 
 // connection is what an MCP connection has started.
@@ -47,24 +49,27 @@ type connection struct {
 	owned   []session.Key
 }
 
-// thread decides which conversation a call belongs to. handle is the call's
-// argument; modern says that the protocol is 2026-07-28 or later, where a
+// thread is what the agent's policy says about a call's conversation, whichever
+// it is. modern says that the protocol is 2026-07-28 or later, where a
 // connection must not stand for a conversation (basic/index, "Statelessness").
-func (s *Server) thread(a *Agent, peer *turns.Peer, handle string, modern bool) (thread, error) {
+func (a *Agent) thread(peer *turns.Peer, modern bool) thread {
 	policy := a.policy()
-	place := peer.Connection
+	t := thread{mode: session.MustExist, once: policy == config.NoHistory, place: peer.Connection}
 	switch {
 	case policy == config.PerProcess:
-		place = theProcess
+		t.place = theProcess
 	case policy != config.PerConnection || modern:
-		place = ""
+		t.place = ""
 	}
-	t := thread{
-		key:  session.Key{Principal: peer.Caller.Principal, Agent: a.Name, Handle: handle},
-		mode: session.MustExist,
-		tell: place == "" && policy != config.NoHistory,
-		once: policy == config.NoHistory,
-	}
+	t.tell = t.place == "" && !t.once
+	return t
+}
+
+// newThread decides which conversation a call belongs to. handle is the call's
+// argument.
+func (s *Server) newThread(a *Agent, peer *turns.Peer, handle string, modern bool) (thread, error) {
+	t := a.thread(peer, modern)
+	t.key = session.Key{Principal: peer.Caller.Principal, Agent: a.Name, Handle: handle}
 	if handle != "" && handle != startAfresh && !t.once {
 		return t, nil
 	}
@@ -73,11 +78,11 @@ func (s *Server) thread(a *Agent, peer *turns.Peer, handle string, modern bool) 
 		return thread{}, err
 	}
 	t.key.Handle, t.mode = fresh, session.Create
-	if place == "" {
+	if t.place == "" {
 		t.fresh = true
 		return t, nil
 	}
-	t.key.Handle = s.current(place, t.key, handle == startAfresh)
+	t.key.Handle = s.current(t.place, t.key, handle == startAfresh)
 	t.fresh = t.key.Handle == fresh
 	return t, nil
 }

@@ -17,10 +17,12 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/serve"
+	"github.com/adkmcp/adkmcp/internal/serve/elicit"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
@@ -98,7 +100,13 @@ func (f *fakeAgent) Run(ctx context.Context, t agent.Turn) iter.Seq2[*session.Ev
 		defer release()
 		f.count(1, 0)
 		defer f.count(-1, 0)
-		request := t.Input.Parts[0].Text
+		request := "answered"
+		if t.Input != nil {
+			request = t.Input.Parts[0].Text
+		}
+		for _, a := range t.Answers {
+			request += " " + strings.TrimSpace(a.CallID+" "+a.Action+" "+a.Reason)
+		}
 		f.mu.Lock()
 		f.said[t.Key] = append(f.said[t.Key], request)
 		n := len(f.said[t.Key])
@@ -156,6 +164,8 @@ func (f *fakeAgent) play(ctx context.Context, word, rest string, n int) iter.Seq
 			emit(say(genai.NewPartFromFunctionCall("rm", nil)))
 			emit(&session.Event{Kind: session.Suspended, Suspension: &session.Suspension{CallID: "1", Kind: "approval", Message: "May I remove it?"}})
 			return
+		case "answered":
+			emit(say(genai.NewPartFromText(rest)))
 		case "panic":
 			panic("a secret of the program")
 		case "full":
@@ -176,22 +186,26 @@ func say(parts ...*genai.Part) *session.Event {
 
 // fixture is a server with one fake agent.
 type fixture struct {
-	agent  *fakeAgent
-	turns  *turns.Registry
-	server *serve.Server
+	agent     *fakeAgent
+	turns     *turns.Registry
+	artifacts *artifact.Memory
+	options   serve.Options
+	server    *serve.Server
 }
 
 func newFixture(t testing.TB, policy config.Conversation, more ...serve.Agent) *fixture {
 	t.Helper()
-	f := &fixture{agent: newFakeAgent(), turns: turns.New(quiet(), time.Now)}
+	f := &fixture{agent: newFakeAgent(), turns: turns.New(quiet(), time.Now), artifacts: artifact.NewMemory(artifact.MemoryOptions{Now: time.Now, Random: rand.Reader})}
 	agents := append([]serve.Agent{{Name: "parrot", Description: "Repeats.", Instructions: "Say echo.", File: "parrot.yaml", Conversation: policy, Runner: f.agent}}, more...)
 	for i := range agents {
 		if agents[i].Runner == nil {
 			agents[i].Runner = f.agent
 		}
 	}
-	s, err := serve.New(serve.Options{Agents: agents, Version: "test", IdleExpiry: time.Hour, Turns: f.turns,
-		Delete: f.agent.Delete, Random: rand.Reader, Log: quiet()})
+	f.options = serve.Options{Agents: agents, Version: "test", IdleExpiry: time.Hour, Turns: f.turns,
+		Delete: f.agent.Delete, AskTimeout: limit, Sealer: elicit.NewSealer([]byte("key"), time.Now), Artifacts: f.artifacts,
+		Random: rand.Reader, Now: time.Now, Log: quiet()}
+	s, err := serve.New(f.options)
 	if err != nil {
 		t.Fatal(err)
 	}

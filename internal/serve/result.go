@@ -2,13 +2,11 @@ package serve
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -23,40 +21,56 @@ const (
 )
 
 // structured is a plain text answer for hosts that show the model nothing but
-// structuredContent. The tools declare no output schema, since an answer with
-// an image in it has no such form and hosts insist on it once it is declared.
+// structuredContent. A tool without an output_schema declares none for it, since
+// an answer with an image in it has no such form and hosts insist on it once it
+// is declared.
 type structured struct {
 	Answer       string `json:"answer"`
 	Conversation string `json:"conversation"`
 }
 
 // result turns a turn's outcome into what the caller gets.
-func (s *Server) result(a *Agent, th thread, out turns.Outcome) *mcp.CallToolResult {
+func (c *call) result(ctx context.Context, out turns.Outcome) *mcp.CallToolResult {
+	a, th := c.agent, &c.thread
 	if out.Err != nil {
-		return s.startFailure(a, out.Err)
+		return c.startFailure(a, out.Err)
 	}
-	blocks, err := s.blocks(a, out.Answer.Content)
-	if err != nil {
-		return s.startFailure(a, err)
+	answer := out.Answer
+	content := answer.Content
+	if a.ResultAll {
+		content = answer.All
 	}
-	text, onlyText := plain(blocks)
-	r := &mcp.CallToolResult{Content: blocks}
-	if reason := unfinished(out.Answer, len(blocks) > 0); reason != "" {
+	w := &writer{call: c}
+	w.content(ctx, content, a.ResultAll, answer.Structured != nil)
+	if w.err != nil {
+		return c.startFailure(a, w.err)
+	}
+	said, onlyText := plain(w.blocks)
+	r := &mcp.CallToolResult{}
+	reason := unfinished(answer, len(w.blocks) > 0)
+	if reason != "" {
 		r.IsError = true
-		r.Content = append(r.Content, mcp.NewTextContent(reason))
+		w.blocks = append(w.blocks, mcp.NewTextContent(reason))
 	}
-	if th.tell || len(out.Answer.Questions) > 0 && !th.once {
-		r.Content = append(r.Content, mcp.NewTextContent(
+	for _, saved := range answer.Artifacts {
+		w.link(saved, "")
+	}
+	if answer.Structured != nil && !r.IsError {
+		r.StructuredContent = answer.Structured
+	}
+	if th.tell {
+		w.blocks = append(w.blocks, mcp.NewTextContent(
 			fmt.Sprintf("Conversation: %s (pass it as `conversation` to go on)", th.key.Handle)))
-		if onlyText && !r.IsError {
-			r.StructuredContent = structured{Answer: text, Conversation: th.key.Handle}
+		if onlyText && !r.IsError && a.OutputSchema == nil {
+			r.StructuredContent = structured{Answer: said, Conversation: th.key.Handle}
 		}
 	}
+	r.Content = w.blocks
 	meta := make(map[string]any, 2)
 	if !th.once {
 		meta[MetaConversation] = th.key.Handle
 	}
-	if u := out.Answer.Usage; u != (model.Usage{}) {
+	if u := answer.Usage; u != (model.Usage{}) {
 		meta[MetaUsage] = u
 	}
 	if len(meta) > 0 {
@@ -69,12 +83,6 @@ func (s *Server) result(a *Agent, th thread, out turns.Outcome) *mcp.CallToolRes
 // turn that ended well.
 func unfinished(a *agent.Answer, some bool) string {
 	switch {
-	case len(a.Questions) > 0:
-		var asked []string
-		for _, q := range a.Questions {
-			asked = append(asked, q.Message)
-		}
-		return "The agent waits for an answer that cannot be given over MCP yet: " + strings.Join(asked, "; ")
 	case a.Problem != nil && a.Problem.Code == string(model.MaxTokens) && some:
 		return fmt.Sprintf("The answer above was cut: %s (%s)", a.Problem.Message, a.Problem.Code)
 	case a.Problem != nil && some:
@@ -93,6 +101,8 @@ func (s *Server) startFailure(a *Agent, err error) *mcp.CallToolResult {
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return failure("there is no such conversation, or it has expired: leave the argument conversation out, or pass new to start afresh")
+	case errors.Is(err, agent.ErrNothingOpen):
+		return failure("these questions have been answered already, or the turn that asked them has ended: make the request again without requestState")
 	case errors.Is(err, session.ErrTooLarge):
 		return failure("this conversation is full: pass new as the argument conversation to start afresh")
 	case errors.Is(err, session.ErrConflict):
@@ -111,62 +121,6 @@ func (s *Server) startFailure(a *Agent, err error) *mcp.CallToolResult {
 }
 
 func failure(text string) *mcp.CallToolResult { return mcp.NewToolResultError(text) }
-
-// blocks gives a content's parts in their order as MCP content, adjacent text
-// as one block; nil if there is nothing to show.
-func (s *Server) blocks(a *Agent, c *genai.Content) ([]mcp.Content, error) {
-	if c == nil {
-		return nil, nil
-	}
-	var blocks []mcp.Content
-	var text strings.Builder
-	flush := func() {
-		if strings.TrimSpace(text.String()) != "" {
-			blocks = append(blocks, mcp.NewTextContent(text.String()))
-		}
-		text.Reset()
-	}
-	for _, part := range c.Parts {
-		switch {
-		case part.Thought:
-		case part.Text != "":
-			text.WriteString(part.Text)
-		case part.FileData != nil:
-			text.WriteString(part.FileData.FileURI)
-		case part.InlineData != nil:
-			flush()
-			block, err := s.inline(a, part.InlineData)
-			if err != nil {
-				return nil, err
-			}
-			blocks = append(blocks, block)
-		}
-	}
-	flush()
-	return blocks, nil
-}
-
-// inline gives bytes of an answer as the MCP content that fits them.
-func (s *Server) inline(a *Agent, b *genai.Blob) (mcp.Content, error) {
-	data := base64.StdEncoding.EncodeToString(b.Data)
-	kind := b.MIMEType
-	if kind == "" {
-		kind = "application/octet-stream"
-	}
-	switch major, _, _ := strings.Cut(strings.ToLower(kind), "/"); major {
-	case "image":
-		return mcp.NewImageContent(data, kind), nil
-	case "audio":
-		return mcp.NewAudioContent(data, kind), nil
-	}
-	id, err := s.newID("")
-	if err != nil {
-		return nil, err
-	}
-	return mcp.NewEmbeddedResource(mcp.BlobResourceContents{
-		URI: "adkmcp://" + a.Name + "/" + id, MIMEType: kind, Blob: data,
-	}), nil
-}
 
 // plain joins the blocks if all of them are text.
 func plain(blocks []mcp.Content) (text string, ok bool) {

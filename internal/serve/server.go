@@ -2,16 +2,19 @@
 //
 // Start with [New]: it makes the MCP servers, one tool per agent, that a
 // transport (stdio, httpserver) then serves. call.go follows one tools/call,
-// conversation.go decides which conversation it belongs to, progress.go tells
-// the caller what happens, result.go turns the agent's answer into a result.
+// input.go reads its arguments, conversation.go decides which conversation it
+// belongs to, asking.go puts questions to people, result.go and blocks.go turn
+// the agent's answer into a result. handler.go is what a transport talks to.
 //
 // Arguments that a tool does not know are ignored, as ADK does: hosts and
 // models add some of their own. None of them changes what a call means.
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,9 +27,15 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
+	"github.com/adkmcp/adkmcp/internal/serve/catalog"
+	"github.com/adkmcp/adkmcp/internal/serve/elicit"
 	"github.com/adkmcp/adkmcp/internal/serve/httpserver"
+	"github.com/adkmcp/adkmcp/internal/serve/rpc"
+	"github.com/adkmcp/adkmcp/internal/serve/tasks"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
@@ -49,10 +58,26 @@ type Agent struct {
 	Annotations config.Annotations
 	// Conversation ties calls together; empty means PerConnection.
 	Conversation config.Conversation
-	// Timeout is how long a call waits for earlier turns of its conversation;
-	// by default for as long as they take.
-	Timeout time.Duration
-	Runner  turns.Runner
+	// Patience is how long a turn waits for earlier ones of its conversation; by
+	// default for as long as they take.
+	Patience time.Duration
+	// Wait is how long a caller waits for the answer, and TaskAfter when a call
+	// becomes a task.
+	Wait      config.Wait
+	TaskAfter time.Duration
+	// Input checks the arguments of an agent with an InputSchema, which then
+	// stand in place of request; both are nil without one.
+	Input       *jsonschema.Schema
+	InputSchema json.RawMessage
+	// OutputSchema is what the answer, then JSON, matches; nil for text.
+	OutputSchema json.RawMessage
+	ResultAll    bool // the caller gets all text of the turn
+	MaxAnswer    int  // bytes of a text answer
+	Attachments  *config.Attachments
+	Prompts      []config.Prompt
+	Resources    []config.Resource
+	Tools        []agent.Spec // for the description card; may be empty
+	Runner       turns.Runner
 }
 
 // Options make a [Server].
@@ -69,13 +94,26 @@ type Options struct {
 	Turns      *turns.Registry
 	// Delete removes a conversation that nobody can come back to.
 	Delete func(context.Context, session.Key) error
-	Random io.Reader // safe for concurrent use, as crypto/rand.Reader is
-	Log    *slog.Logger
+	// Approve says what becomes of tools that need an approval; empty means Ask.
+	Approve Approve
+	// AskTimeout is how long a person may take to answer.
+	AskTimeout time.Duration
+	// Sealer signs what clients carry from a question to its answer.
+	Sealer    *elicit.Sealer
+	Artifacts artifact.Store
+	Random    io.Reader // safe for concurrent use, as crypto/rand.Reader is
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Server offers agents as MCP tools.
 type Server struct {
-	opts Options
+	opts  Options
+	tasks *tasks.Table
+	// own is what each agent offers beside its tool, and all what they offer
+	// together.
+	own []*catalog.Catalog
+	all *catalog.Catalog
 
 	mu          sync.Mutex
 	connections map[string]*connection
@@ -97,17 +135,51 @@ func New(o Options) (*Server, error) {
 			return nil, fmt.Errorf("%s: serve.conversation: process works on stdio only; over HTTP use connection or explicit", a.File)
 		}
 	}
-	return &Server{opts: o, connections: make(map[string]*connection)}, nil
+	s := &Server{opts: o, tasks: tasks.NewTable(o.Now, o.AskTimeout), connections: make(map[string]*connection)}
+	offers := make([]catalog.Agent, len(o.Agents))
+	for i := range o.Agents {
+		offers[i] = o.Agents[i].offers(o.Version)
+		own, err := catalog.New(offers[i:i+1], s.catalogOptions())
+		if err != nil {
+			return nil, err
+		}
+		s.own = append(s.own, own)
+	}
+	var err error
+	s.all, err = catalog.New(offers, s.catalogOptions())
+	return s, err
 }
 
-// All gives an MCP server with every agent.
-func (s *Server) All() *server.MCPServer {
-	if len(s.opts.Agents) == 1 {
-		return s.only(&s.opts.Agents[0], s.opts.Name)
+// catalogOptions are what every catalogue needs.
+func (s *Server) catalogOptions() catalog.Options {
+	return catalog.Options{
+		Artifacts: s.opts.Artifacts,
+		Principal: func(ctx context.Context) string { return turns.PeerOf(ctx).Caller.Principal },
+		Failed:    func(ctx context.Context, e *rpc.Error) { requestOf(ctx).failed = e },
 	}
-	name := s.opts.Name
-	if name == "" {
-		name = defaultName
+}
+
+// offers is what the agent offers beside its tool.
+func (a *Agent) offers(version string) catalog.Agent {
+	card := catalog.Card{
+		Name: a.Name, Title: a.Title, Description: a.Description, Version: version,
+		InputSchema: a.inputSchema(), OutputSchema: a.OutputSchema, Conversation: string(a.policy()),
+	}
+	for i := range a.Tools {
+		card.Tools = append(card.Tools, catalog.Tool{Name: a.Tools[i].Name, Description: a.Tools[i].Description})
+	}
+	return catalog.Agent{Name: a.Name, Title: a.Title, Description: a.Description, Prompts: a.Prompts, Resources: a.Resources, Card: card}
+}
+
+// readResource gives what a resource of the agent holds for the caller of ctx.
+func (s *Server) readResource(ctx context.Context, a *Agent, uri string) (data []byte, mimeType string, err error) {
+	return s.all.Read(ctx, a.Name, uri)
+}
+
+// All gives the handler of every agent.
+func (s *Server) All() rpc.Handler {
+	if len(s.opts.Agents) == 1 {
+		return s.only(0, s.opts.Name)
 	}
 	var instructions []string
 	for i := range s.opts.Agents {
@@ -115,58 +187,50 @@ func (s *Server) All() *server.MCPServer {
 			instructions = append(instructions, "## "+a.Name+"\n\n"+strings.TrimSpace(a.Instructions))
 		}
 	}
-	m := s.server(name, server.WithInstructions(strings.Join(instructions, "\n\n")))
+	e := s.endpoint(cmp.Or(s.opts.Name, defaultName), s.all, server.WithInstructions(strings.Join(instructions, "\n\n")))
 	for i := range s.opts.Agents {
-		s.add(m, &s.opts.Agents[i])
+		s.add(e.library, &s.opts.Agents[i])
 	}
-	return m
+	return e
 }
 
 // Endpoints gives the paths of an HTTP server: /mcp with every agent and
 // /mcp/NAME with one.
 func (s *Server) Endpoints() []httpserver.Endpoint {
-	es := []httpserver.Endpoint{{Path: "/mcp", Server: s.All()}}
+	es := []httpserver.Endpoint{{Path: "/mcp", Handler: s.All()}}
 	for i := range s.opts.Agents {
-		a := &s.opts.Agents[i]
-		es = append(es, httpserver.Endpoint{Path: "/mcp/" + a.Name, Server: s.only(a, "")})
+		es = append(es, httpserver.Endpoint{Path: "/mcp/" + s.opts.Agents[i].Name, Handler: s.only(i, "")})
 	}
 	return es
 }
 
-// only gives an MCP server with one agent, whose name it bears by default.
-func (s *Server) only(a *Agent, name string) *server.MCPServer {
-	if name == "" {
-		name = a.Name
-	}
-	m := s.server(name, server.WithInstructions(a.Instructions), server.WithTitle(a.Title))
-	s.add(m, a)
-	return m
+// only gives the handler of one agent, whose name it bears by default.
+func (s *Server) only(i int, name string) rpc.Handler {
+	a := &s.opts.Agents[i]
+	e := s.endpoint(cmp.Or(name, a.Name), s.own[i], server.WithInstructions(a.Instructions), server.WithTitle(a.Title))
+	s.add(e.library, a)
+	return e
 }
 
-func (s *Server) server(name string, more ...server.ServerOption) *server.MCPServer {
-	hooks := &server.Hooks{}
-	hooks.AddOnRequestInitialization(func(ctx context.Context, id, _ any) error {
-		if cancelled := turns.PeerOf(ctx).Cancelled; cancelled != nil && cancelled(id) {
-			return turns.ErrCancelled
-		}
-		return nil
-	})
-	// A cancel that comes between the check above and the library's note of the
-	// call would be lost.
-	hooks.AddBeforeCallTool(func(ctx context.Context, id any, req *mcp.CallToolRequest) {
-		if cancelled := turns.PeerOf(ctx).Cancelled; cancelled != nil && cancelled(id) {
-			req.Params.Arguments = withdrawn{}
-		}
-	})
-	return server.NewMCPServer(name, s.opts.Version, append(more,
+// endpoint makes an MCP server that has no tools yet.
+func (s *Server) endpoint(name string, offers *catalog.Catalog, more ...server.ServerOption) *endpoint {
+	options := append(offers.ServerOptions(),
 		server.WithToolCapabilities(false),
-		server.WithCacheHints(listTTL, mcp.CacheScopePrivate),
-		server.WithHooks(hooks))...)
+		server.WithLogging(),
+		server.WithExtensions(map[string]any{tasks.Extension: struct{}{}}),
+		server.WithCacheHints(listTTL, mcp.CacheScopePrivate))
+	m := server.NewMCPServer(name, s.opts.Version, append(options, more...)...)
+	offers.Register(m)
+	return &endpoint{serve: s, library: m, name: name}
 }
 
 func (s *Server) add(m *server.MCPServer, a *Agent) {
 	m.AddTool(a.tool(s.opts.IdleExpiry), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return s.call(ctx, a, &req), nil
+		result := s.call(ctx, a, &req)
+		if result == nil { // the request has an answer of its own
+			result = &mcp.CallToolResult{}
+		}
+		return result, nil
 	})
 }
 

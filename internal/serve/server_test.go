@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -38,10 +39,7 @@ func list(t *testing.T, o serve.Options) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := json.Marshal(s.All().HandleMessage(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := handle1(t.Context(), s.All(), []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	var m struct {
 		Result struct{ Tools []map[string]any }
 	}
@@ -83,6 +81,36 @@ func TestDescription(t *testing.T) {
 		description, _ := tool["description"].(string)
 		if !strings.HasPrefix(description, "Run the a agent.\n") || !strings.HasSuffix(description, want) || tool["title"] != "An A" {
 			t.Errorf("%v: %q, title %v", expiry, description, tool["title"])
+		}
+	}
+}
+
+// TestC08: what depends on who asks is for nobody else to keep.
+func TestC08(t *testing.T) {
+	f := newFixture(t, config.PerConnection)
+	for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+		m := f.send(t, t.Context(), newCaller(""), map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": map[string]any{"_meta": modernMeta("")}})
+		r, ok := m["result"].(map[string]any)
+		if method == "prompts/list" && !ok { // this agent has none
+			continue
+		}
+		if r["cacheScope"] != "private" || r["ttlMs"] == nil {
+			t.Errorf("%s: %v", method, m)
+		}
+	}
+}
+
+// TestA18: nothing but what is documented is served, and no listener beside it.
+func TestA18(t *testing.T) {
+	w := openHTTP(t, newFixture(t, config.PerConnection), nil)
+	for _, path := range []string{"/", "/metrics", "/debug/pprof/", "/debug/vars", "/admin", "/sse", "/message", "/mcp/nobody"} {
+		res, err := w.client.Get(w.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, res.StatusCode)
 		}
 	}
 }

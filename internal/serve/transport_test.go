@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +41,7 @@ type pipe struct {
 	lines chan string
 	done  chan error
 	stop  context.CancelFunc
+	rec   *recorder
 }
 
 // openStdio serves f on pipes. What was started ends with the test.
@@ -50,9 +50,9 @@ func openStdio(t testing.TB, f *fixture) *pipe {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &pipe{t: t, in: inW, lines: make(chan string, 10_000), done: make(chan error, 1), stop: cancel}
+	p := &pipe{t: t, in: inW, lines: make(chan string, 10_000), done: make(chan error, 1), stop: cancel, rec: newRecorder(t)}
 	go func() {
-		p.done <- stdio.Run(ctx, stdio.Config{Server: f.server.All(), In: inR, Out: outW, Turns: f.turns, Ended: f.server.End, Log: quiet()})
+		p.done <- stdio.Run(ctx, stdio.Config{Handler: f.server.All(), In: inR, Out: outW, Turns: f.turns, Ended: f.server.End, Log: quiet()})
 		outW.Close()
 		inR.Close()
 	}()
@@ -84,6 +84,7 @@ func (p *pipe) write(v any) {
 			p.t.Fatal(err)
 		}
 	}
+	p.rec.sent(data)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, err := p.in.Write(append(data, '\n')); err != nil {
@@ -103,6 +104,7 @@ func (p *pipe) read() map[string]any {
 		if err := json.Unmarshal([]byte(line), &m); err != nil || m["jsonrpc"] != "2.0" {
 			p.t.Fatalf("not a message: %q", line)
 		}
+		p.rec.came([]byte(line))
 		return m
 	case <-time.After(limit):
 		p.t.Fatal("no message")
@@ -171,6 +173,7 @@ type reply struct {
 	messages []map[string]any
 	comments int
 	body     string
+	rec      *recorder
 }
 
 // post sends one message. header holds pairs.
@@ -208,7 +211,14 @@ func (w *web) do(req *http.Request, header ...string) (*reply, error) {
 		return nil, err
 	}
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
-	r := &reply{status: res.StatusCode, kind: kind, header: res.Header, body: string(data)}
+	rec := newRecorder(w.t)
+	if rec != nil && req.GetBody != nil {
+		if again, err := req.GetBody(); err == nil {
+			sent, _ := io.ReadAll(again)
+			rec.sent(sent)
+		}
+	}
+	r := &reply{rec: rec, status: res.StatusCode, kind: kind, header: res.Header, body: string(data)}
 	return r, r.parse(data)
 }
 
@@ -218,6 +228,7 @@ func (r *reply) parse(data []byte) error {
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
 			return fmt.Errorf("not a message: %q", text)
 		}
+		r.rec.came([]byte(text))
 		r.messages = append(r.messages, m)
 		return nil
 	}
@@ -320,11 +331,4 @@ func newRequest(t testing.TB, method, url string, body []byte) *http.Request {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	return req
-}
-
-// httpReady asks for /readyz without a connection.
-func httpReady(s *httpserver.Server) int {
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/readyz", nil))
-	return w.Code
 }

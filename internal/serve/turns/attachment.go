@@ -1,13 +1,19 @@
 package turns
 
-import "github.com/adkmcp/adkmcp/internal/agent/session"
+import (
+	"context"
+
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+)
 
 // Attachment is one call's hold on a turn.
 type Attachment struct {
 	registry *Registry
 	turn     *turn
 	observe  func(*session.Event)
-	absent   bool // guarded by Registry.mu
+	ask      func(context.Context, []*session.Suspension) []session.Answer
+	ended    func(context.Context)
+	absent   bool // guarded like turn.attached
 }
 
 // Done is closed when the turn has ended; all its events have been observed
@@ -43,6 +49,8 @@ func (a *Attachment) Leave(delivered bool) {
 func (a *Attachment) Absent() {
 	a.registry.mu.Lock()
 	defer a.registry.mu.Unlock()
+	a.turn.watchMu.Lock()
+	defer a.turn.watchMu.Unlock()
 	a.absent = true
 }
 

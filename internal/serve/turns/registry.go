@@ -72,6 +72,16 @@ type Request struct {
 	// Patience is how long the turn waits for the one before it in its
 	// conversation; 0 for as long as that takes.
 	Patience time.Duration
+	// Wanted reports, right before the turn begins, whether the caller still wants
+	// it. It may be nil.
+	Wanted func() bool
+	// Ask puts the questions of a turn that has parked, for which it may take its
+	// time, and gives the answers with which the turn goes on; without any the
+	// turn stays parked and ends here. It may be nil.
+	Ask func(ctx context.Context, questions []*session.Suspension) []session.Answer
+	// Ended is called once, when the turn has ended and whoever asks is still
+	// attached. It may be nil.
+	Ended func(ctx context.Context)
 	// Observe sees the events as they happen, from now on. It must return at
 	// once and not call the registry.
 	Observe func(*session.Event)
@@ -172,7 +182,7 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 	if q.Arguments != "" {
 		for _, t := range r.open {
 			if t.id == id && t.awaits(r.now()) {
-				return r.join(t, q.Observe)
+				return r.join(t, q)
 			}
 		}
 	}
@@ -191,10 +201,14 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 	}
 	r.running[t] = struct{}{}
 	r.enter(t)
-	a, err := r.join(t, q.Observe)
+	a, err := r.join(t, q)
 	r.wg.Go(func() {
 		defer cancel(nil)
-		if err := t.wait(ctx, q.Patience); err != nil {
+		err := t.wait(ctx, q.Patience)
+		if err == nil && q.Wanted != nil && !q.Wanted() && t.alone() { // Cancel is on its way
+			err = ErrCancelled
+		}
+		if err != nil {
 			r.end(ctx, t, Outcome{Answer: &agent.Answer{}, Err: err})
 			return
 		}
@@ -203,7 +217,7 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 	return a, err
 }
 
-func (r *Registry) join(t *turn, observe func(*session.Event)) (*Attachment, error) {
+func (r *Registry) join(t *turn, q Request) (*Attachment, error) {
 	t.watchMu.Lock()
 	defer t.watchMu.Unlock()
 	if len(t.attached) >= MaxAttached {
@@ -212,7 +226,7 @@ func (r *Registry) join(t *turn, observe func(*session.Event)) (*Attachment, err
 	if t.over {
 		r.kept = slices.DeleteFunc(r.kept, func(k *turn) bool { return k == t })
 	}
-	a := &Attachment{registry: r, turn: t, observe: observe}
+	a := &Attachment{registry: r, turn: t, observe: q.Observe, ask: q.Ask, ended: q.Ended}
 	t.attached[a] = struct{}{}
 	return a, nil
 }
@@ -229,6 +243,13 @@ func (t *turn) wait(ctx context.Context, patience time.Duration) error {
 	case <-ctx.Done():
 	}
 	return context.Cause(ctx) // nil if it has not ended
+}
+
+// alone reports whether nobody waits for the turn but the one who asked for it.
+func (t *turn) alone() bool {
+	t.watchMu.Lock()
+	defer t.watchMu.Unlock()
+	return len(t.attached) <= 1
 }
 
 // supersede forgets the other requests of a conversation that nobody waits for
@@ -257,15 +278,43 @@ func (r *Registry) run(ctx context.Context, t *turn, q Request) (out Outcome) {
 			out = Outcome{Answer: &agent.Answer{}, Err: ErrPanic}
 		}
 	}()
-	out.Answer, out.Err = agent.Collect(q.Runner.Run(ctx, q.Turn), func(e *session.Event) {
+	watch := func(e *session.Event) {
 		logEvent(ctx, log, e)
 		t.watchMu.Lock()
 		defer t.watchMu.Unlock()
 		for a := range t.attached {
 			a.observe(e)
 		}
-	})
-	return out
+	}
+	next := q.Turn
+	for {
+		answer, err := agent.Collect(q.Runner.Run(ctx, next), watch)
+		out = Outcome{Answer: answer, Err: err} // of the whole turn, see agent.Collect
+		if err != nil || len(answer.Questions) == 0 {
+			return out
+		}
+		answers := t.ask(ctx, answer.Questions)
+		if len(answers) == 0 {
+			return out
+		}
+		next = agent.Turn{Key: q.Turn.Key, Mode: session.MustExist, Caller: q.Turn.Caller, Answers: answers}
+	}
+}
+
+// ask has one of those who wait answer the questions of a parked turn.
+func (t *turn) ask(ctx context.Context, questions []*session.Suspension) []session.Answer {
+	t.watchMu.Lock()
+	var ask func(context.Context, []*session.Suspension) []session.Answer
+	for a := range t.attached {
+		if a.ask != nil && (ask == nil || !a.absent) {
+			ask = a.ask
+		}
+	}
+	t.watchMu.Unlock()
+	if ask == nil {
+		return nil
+	}
+	return ask(ctx, questions)
 }
 
 // end records how the turn ended, and does what waited for its conversation
@@ -280,12 +329,18 @@ func (r *Registry) end(ctx context.Context, t *turn, out Outcome) {
 		}
 		r.keep(t)
 	}
+	var tell []func(context.Context)
+	for a := range t.attached {
+		if a.ended != nil {
+			tell = append(tell, a.ended)
+		}
+	}
 	after := r.leave(t)
 	r.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTimeout)
 	defer cancel()
-	for _, do := range after {
+	for _, do := range append(tell, after...) {
 		do(ctx)
 	}
 

@@ -1,0 +1,128 @@
+// Package elicit puts the questions of a parked turn into the form in which MCP
+// asks a person (client/elicitation), and reads what came back.
+//
+// Start with [Params] and [Answer]. [Sealer] makes what a client of MCP
+// 2026-07-28 carries from one request to the next (basic/patterns/mrtr).
+package elicit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+)
+
+// Method is that of a request that puts a form before the client's user.
+const Method = "elicitation/create"
+
+// Since is the first protocol version that has elicitation.
+const Since = "2025-06-18"
+
+// firstWithModes is the first protocol version whose elicitations say that they
+// are forms.
+const firstWithModes = "2025-11-25"
+
+// approvalForm is what a person fills in to let a tool run. A client that
+// accepts without looking sends no fields, and so approves nothing.
+var approvalForm = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Run it","description":"Whether the tool may run with these arguments"}},"required":["approve"]}`)
+
+// Form is the params of a request of [Method].
+type Form struct {
+	Mode    string          `json:"mode,omitempty"`
+	Message string          `json:"message"`
+	Schema  json.RawMessage `json:"requestedSchema"`
+}
+
+// Request is a request as it lies in the result of another one (basic/patterns/mrtr,
+// "InputRequests").
+type Request struct {
+	Method string `json:"method"`
+	Params Form   `json:"params"`
+}
+
+// Params puts a question as a form for a client of this protocol version.
+func Params(q *session.Suspension, protocol string) Form {
+	f := Form{Message: q.Message, Schema: approvalForm}
+	if protocol >= firstWithModes {
+		f.Mode = "form"
+	}
+	if q.Kind == model.Approval {
+		f.Message += "\n\nArguments: " + indented(q.Payload)
+		return f
+	}
+	var form model.Form
+	if json.Unmarshal(q.Payload, &form) == nil && len(form.Schema) > 0 {
+		f.Schema = form.Schema
+	}
+	return f
+}
+
+// indented shows arguments as a person reads them.
+func indented(args json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		return string(args)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Answer reads what a client gave as the result of [Method] for a question. What
+// cannot be read is no consent.
+func Answer(q *session.Suspension, result json.RawMessage) session.Answer {
+	a := session.Answer{CallID: q.CallID, Action: model.Cancel}
+	var got struct {
+		Action  string          `json:"action"`
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(result, &got) != nil {
+		a.Reason = "the client's answer could not be read"
+		return a
+	}
+	switch got.Action {
+	case model.Decline:
+		a.Action = model.Decline
+	case model.Accept:
+		a.Action = model.Accept
+	}
+	if a.Action != model.Accept {
+		return a
+	}
+	if q.Kind == model.Approval {
+		var content struct {
+			Approve *bool `json:"approve"`
+		}
+		switch err := json.Unmarshal(got.Content, &content); {
+		case err != nil || content.Approve == nil:
+			a.Action, a.Reason = model.Cancel, "the client did not say whether the person approved it"
+		case !*content.Approve:
+			a.Action = model.Decline
+		}
+		return a
+	}
+	a.Payload = got.Content
+	if len(a.Payload) == 0 {
+		a.Payload = json.RawMessage("{}")
+	}
+	return a
+}
+
+// Keys are the names of questions among the requests of a result: that of the
+// tool that asks, with a number from the second of the same name on.
+func Keys(questions []*session.Suspension) []string {
+	keys := make([]string, len(questions))
+	seen := make(map[string]int, len(questions))
+	for i, q := range questions {
+		name := q.Tool
+		if name == "" {
+			name = "model"
+		}
+		seen[name]++
+		if keys[i] = name; seen[name] > 1 {
+			keys[i] = name + "-" + strconv.Itoa(seen[name])
+		}
+	}
+	return keys
+}
