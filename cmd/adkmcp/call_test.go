@@ -13,7 +13,8 @@ import (
 // oddServer is an MCP server of 2025-11-25 over stdio that answers a call with the
 // result in its first argument, after a progress message. The second and third say
 // what it does else: "toolless", "mute", "exit" during the call, "close" at once,
-// and "loud", which is close with a word on standard error.
+// "loud", which is close with a word on standard error, and "ask", which puts the
+// first argument before the caller and gives back the answer.
 const oddServer = `
 case $2 in
 loud) echo my last words >&2; exit $3 ;;
@@ -27,10 +28,20 @@ while IFS= read -r line; do
   toolless*'"method":"initialize"'*)
     printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"odd","version":"1"},"capabilities":{}}}\n' "$id" ;;
   *'"method":"initialize"'*)
+    case $line in *'"elicitation":{}'*) may=1 ;; *) may= ;; esac
     printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"odd","version":"1"},"capabilities":{"tools":{}}}}\n' "$id" ;;
   *'"method":"tools/list"'*)
     printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"odd","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
   exit*'"method":"tools/call"'*) exit $3 ;;
+  ask*'"method":"tools/call"'*)
+    answer='{"action":"none"}'
+    if [ $may ]; then
+      printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":%s}\n' "$1"
+      IFS= read -r answer
+      answer=${answer#*'"result":'}
+      answer=${answer%\}}
+    fi
+    printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}\n' "$id" "$answer" ;;
   *'"method":"tools/call"'*)
     printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"call","progress":1,"message":"step\u001b[2J\u0007 one"}}'
     printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1" ;;
@@ -78,6 +89,43 @@ func TestCallOddResults(t *testing.T) {
 				t.Errorf("a control sequence got through: %q", got.stderr)
 			}
 		})
+	}
+}
+
+const (
+	approvalForm = `{"message":"May\u001b[2J I?","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}},"required":["approve"]}}`
+	numberForm   = `{"message":"Which?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"},"word":{"type":"string"}},"required":["n"]}}`
+)
+
+// TestCallAsked lets the server ask where nobody is at a terminal.
+func TestCallAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		form, stdout, stderr string
+		flags                []string
+	}{
+		"nobody":             {approvalForm, `{"action":"none"}`, "", nil},
+		"approved":           {approvalForm, `{"action":"accept","content":{"approve":true}}`, "· approved: May I?\n", []string{"--approve"}},
+		"not approved":       {approvalForm, `{"action":"cancel"}`, "· cancel: nobody can be asked: standard input is no terminal\n", []string{"--answer", "approve=true"}},
+		"answered":           {numberForm, `{"action":"accept","content":{"n":7,"word":"a=b"}}`, "· answered: Which?\n", []string{"--answer", "n=7", "--answer", "word=a=b"}},
+		"an answer too many": {numberForm, `{"action":"accept","content":{"n":7}}`, "--answer x: the server has asked for no such field\n", []string{"--answer", "n=7", "--answer", "x=1"}},
+		"wrong":              {numberForm, `{"action":"cancel"}`, `· cancel: the answer given for "n" is wrong: want a whole number`, []string{"--answer", "n=seven"}},
+		"no approval":        {numberForm, `{"action":"cancel"}`, "· cancel: nobody can be asked: standard input is no terminal", []string{"--approve"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := callOdd(t, c.form, "ask", c.flags...)
+			if got.stdout != c.stdout+"\n" || !strings.Contains(got.stderr, c.stderr) || got.code != 0 {
+				t.Errorf("got %d, %q, %q", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+	cmd := command(t, []string{"ADKMCP_APPROVE=true"}, "adkmcp", append([]string{"call", "a request", "--"}, odd(approvalForm, "ask")...)...)
+	if got := runCommand(t, cmd); got.stdout != `{"action":"none"}`+"\n" {
+		t.Errorf("the environment approved: %+v", got)
+	}
+	for _, bad := range []string{"n", "=7"} {
+		if got := callOdd(t, numberForm, "ask", "--answer", bad); got.code != 2 || !strings.Contains(got.stderr, "want FIELD=VALUE") {
+			t.Errorf("%q: got %+v", bad, got)
+		}
 	}
 }
 
@@ -134,6 +182,8 @@ func TestCallURL(t *testing.T) {
 		{"nonsense", `--url "nonsense": want a whole URL`, 2, nil},
 		{"ftp://127.0.0.1/mcp", `want a whole URL`, 2, nil},
 		{"http:///mcp", `want a whole URL`, 2, nil},
+		{s.URL + "/sse", "the server answered with status 404 at " + s.URL + "/sse\n", 1, nil},
+		{s.URL + "/sse", "--approve and --answer do nothing over SSE", 2, []string{"--approve"}},
 	} {
 		got := runCommand(t, command(t, []string{"MY_TOKEN=x"}, "adkmcp", append([]string{"call", "--url", c.url, "a request"}, c.flags...)...))
 		if got.code != c.code || !strings.Contains(got.stderr, c.want) || got.stdout != "" {
@@ -145,22 +195,5 @@ func TestCallURL(t *testing.T) {
 func TestCallNoFile(t *testing.T) {
 	if got := runCommand(t, command(t, nil, "adkmcp", "call", "nothing.yaml", "a request")); got.code != 2 {
 		t.Errorf("got %+v", got)
-	}
-}
-
-func TestPlain(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\tb\nc ü €":                "a\tb\nc ü €",
-		"\x1b[1;31mred\x1b[0m":       "red",
-		"a\x1b]0;title\x07b":         "ab",
-		"a\x1b]8;;http://x\x1b\\b":   "ab",
-		"a\x1b]0;never ended\nb":     "a0;never ended\nb",
-		"\u009b2Jx\u0090q\u009cy":    "xy",
-		"\x1bcx\x1b(By\x1b":          "xy",
-		"one\rtwo\x00\x08\x7f\u0085": "onetwo",
-	} {
-		if got := plain(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
 	}
 }

@@ -57,6 +57,9 @@ func checkExample(t *testing.T, schema *jsonschema.Schema, body []byte, file str
 	if err := os.Mkdir(filepath.Join(dir, "notes"), 0o700); err != nil { // a folder that examples name
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "notes", "wiring.png"), nil, 0o600); err != nil { // and a file in it
+		t.Fatal(err)
+	}
 	path := filepath.Join(dir, "example.yaml")
 	if err := os.WriteFile(path, body, 0o600); err != nil {
 		t.Fatal(err)

@@ -66,8 +66,8 @@ func (a *app) root() *cobra.Command {
 its model, its instruction and its tools, is served as one MCP tool: a host sends
 a request, the agent works on it with its own tools, the host gets the answer.
 
-Every flag can also be given as an environment variable: --log-level as
-ADKMCP_LOG_LEVEL, and so on.`,
+Every flag but --approve can also be given as an environment variable: --log-level
+as ADKMCP_LOG_LEVEL, and so on.`,
 		Example: `  adkmcp call agents/dice.yaml "Roll a d20"
   adkmcp serve --stdio agents/dice.yaml`,
 		SilenceUsage:  true,
@@ -86,7 +86,7 @@ ADKMCP_LOG_LEVEL, and so on.`,
 		return usageError("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.serveCommand(logs), a.runCommand(logs), a.callCommand(logs), a.validateCommand(),
-		a.initCommand(), a.schemaCommand(), a.versionCommand())
+		a.hostsCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand())
 	root.Args = usage(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("there is no command %q%s", args[0], suggestion(cmd, args[0]))
@@ -125,7 +125,8 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 // annotation NAME lists flags that the command line rules out by giving NAME.
 func (a *app) environment(cmd *cobra.Command) error {
 	flags := cmd.Flags()
-	ruledOut := map[string]bool{"help": true}
+	// Whoever may set our environment may not approve what tools do.
+	ruledOut := map[string]bool{"help": true, "approve": true}
 	for given, others := range cmd.Annotations {
 		if flags.Changed(given) {
 			for _, name := range strings.Fields(others) {

@@ -1,27 +1,34 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/agent/transcript"
 )
 
+// conversationTTL lets a person think for as long as they like.
+const conversationTTL = 365 * 24 * time.Hour
+
 // maxRequest bounds a request that is read from standard input, in bytes.
 const maxRequest = 4 << 20
 
 type runOptions struct {
-	json bool
-	logs *logOptions
+	json    bool
+	approve string
+	logs    *logOptions
 }
 
 func (a *app) runCommand(logs *logOptions) *cobra.Command {
@@ -31,7 +38,11 @@ func (a *app) runCommand(logs *logOptions) *cobra.Command {
 		Short: "Run one agent in the terminal",
 		Long: `Run one agent in the terminal. The answer goes to standard output; tool calls and
 notices go to standard error. Without REQUEST you chat; an empty line or the end of
-the input ends the chat. With - the request is read from standard input.`,
+the input ends the chat. With - the request is read from standard input.
+
+You are asked to approve the tool calls that want it, and what the agent asks. Where
+standard input is no terminal, nobody can be asked: approvals are denied, questions
+stay without an answer, and the agent is told so.`,
 		Example: `  adkmcp run agents/dice.yaml "Roll a d20"
   git diff | adkmcp run agents/reviewer.yaml -
   adkmcp run --json agents/dice.yaml "Roll a d20"`,
@@ -42,11 +53,18 @@ the input ends the chat. With - the request is read from standard input.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print every event as a line of JSON")
+	cmd.Flags().StringVar(&o.approve, "approve", string(prompt.Ask), "what becomes of tool calls that want approval: ask, deny or allow")
 	return cmd
 }
 
 func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err error) {
-	h, err := a.open(o.logs, args[:1], defaultBounds())
+	approval := prompt.Policy(o.approve)
+	if !slices.Contains([]prompt.Policy{prompt.Ask, prompt.Deny, prompt.Allow}, approval) {
+		return usageError("--approve %q: use ask, deny or allow", o.approve)
+	}
+	b := defaultBounds()
+	b.ttl = conversationTTL
+	h, err := a.open(o.logs, args[:1], b)
 	if err != nil {
 		return err
 	}
@@ -58,12 +76,12 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 		}
 		return usageError("%s holds %d agents; name one: %s", args[0], len(names), strings.Join(names, ", "))
 	}
-	t := &terminal{app: a, runner: h.residents[0].runner, key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: "terminal"}}
+	t := &terminal{app: a, person: a.person(approval), runner: h.residents[0].runner, key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: "terminal"}}
 	if o.json {
 		t.show = transcript.JSON(a.redact.writer(a.stdout))
 	} else {
 		t.show = transcript.New(transcript.Options{
-			Out: a.redact.writer(a.stdout), Err: a.redact.writer(a.stderr), Terminal: isTerminal(a.stdout), Plain: plain, Dim: a.style(a.stderr).dim,
+			Out: a.redact.writer(a.stdout), Err: a.redact.writer(a.stderr), Terminal: isTerminal(a.stdout), Plain: show.Plain, Dim: a.style(a.stderr).dim,
 		})
 	}
 	switch {
@@ -85,75 +103,65 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 // terminal is one conversation with a person.
 type terminal struct {
 	*app
+	person *prompt.Person
 	runner *agent.Runner
 	key    session.Key
 	show   func(*session.Event) error
 }
 
-// ask takes one turn. A turn that did not end well is an error of its own.
+// ask takes one turn, with the answers that it needs on the way. A turn that did
+// not end well is an error of its own.
 func (t *terminal) ask(ctx context.Context, request string) error {
 	if strings.TrimSpace(request) == "" {
 		return usageError("the request is empty")
 	}
-	var printing error
-	answer, err := agent.Collect(t.runner.Run(ctx, agent.Turn{
+	turn := agent.Turn{
 		Key: t.key, Mode: session.Create, Caller: agent.Caller{Principal: localPrincipal},
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: request}}},
-	}), func(e *session.Event) { printing = errors.Join(printing, t.show(e)) })
-	switch {
-	case err != nil:
-		return err
-	case printing != nil:
-		return printing
-	case answer.Problem != nil:
-		return errors.New(answer.Problem.Message)
-	case len(answer.Questions) > 0:
-		return fmt.Errorf("the agent waits for an answer that the terminal cannot give: %s", answer.Questions[0].Message)
-	case answer.Content == nil:
-		return errors.New("the agent gave no answer")
 	}
-	return nil
+	for {
+		var printing error
+		answer, err := agent.Collect(t.runner.Run(ctx, turn), func(e *session.Event) { printing = errors.Join(printing, t.show(e)) })
+		switch {
+		case err != nil:
+			return err
+		case printing != nil:
+			return printing
+		case answer.Problem != nil:
+			return errors.New(answer.Problem.Message)
+		case len(answer.Questions) == 0 && answer.Content == nil:
+			return errors.New("the agent gave no answer")
+		case len(answer.Questions) == 0:
+			return nil
+		}
+		turn.Input, turn.Mode = nil, session.MustExist
+		if turn.Answers, err = answers(ctx, t.person, answer.Questions); err != nil {
+			return err
+		}
+	}
 }
 
 // chat takes turns until the input ends. A turn that fails does not end it.
 func (t *terminal) chat(ctx context.Context) error {
-	prompt := t.style(t.stderr).bold("> ")
-	lines := readLines(ctx, t.stdin)
+	lines := t.person.Lines // what answers to the agent are read from too
+	if lines == nil {
+		lines = prompt.NewLines(t.stdin, maxRequest)
+	}
 	for {
-		fmt.Fprint(t.stderr, prompt)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case line, more := <-lines:
-			if !more || strings.TrimSpace(line) == "" {
-				fmt.Fprintln(t.stderr)
-				return nil
+		fmt.Fprint(t.stderr, t.style(t.stderr).bold("> "))
+		line, err := lines.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF), err == nil && strings.TrimSpace(line) == "":
+			fmt.Fprintln(t.stderr)
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := t.ask(ctx, line); err != nil {
+			if ctx.Err() != nil {
+				return err
 			}
-			if err := t.ask(ctx, line); err != nil {
-				if ctx.Err() != nil {
-					return err
-				}
-				fmt.Fprintln(t.redact.writer(t.stderr), t.style(t.stderr).red(err.Error()))
-			}
+			fmt.Fprintln(t.redact.writer(t.stderr), t.style(t.stderr).red(err.Error()))
 		}
 	}
-}
-
-// readLines gives the lines of r until it or ctx ends. A read from a terminal
-// cannot be called off; one that is under way ends with the process.
-func readLines(ctx context.Context, r io.Reader) <-chan string {
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		scan := bufio.NewScanner(r)
-		scan.Buffer(nil, maxRequest)
-		for scan.Scan() {
-			select {
-			case lines <- scan.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return lines
 }
