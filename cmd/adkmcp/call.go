@@ -82,7 +82,7 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 		return err
 	}
 	p := &show.Printer{Out: a.stdout, Notes: a.stderr, Raw: !isTerminal(a.stdout), Dim: a.style(a.stderr).dim, Red: a.style(a.stderr).red, Dir: o.save}
-	h, err := s.Connect(ctx, a.host(o, s, person, p))
+	h, err := s.Connect(ctx, a.host(o, person, p))
 	if err != nil {
 		return saidBy(err)
 	}
@@ -128,7 +128,7 @@ func argumentsOf(h *mcphost.Host, tool, request string) map[string]any {
 }
 
 // host says how we act as a host.
-func (a *app) host(o *callOptions, s *mcphost.Server, person *prompt.Person, p *show.Printer) mcphost.Options {
+func (a *app) host(o *callOptions, person *prompt.Person, p *show.Printer) mcphost.Options {
 	options := mcphost.Options{
 		Name: "adkmcp call", Version: buildVersion(), Patience: o.patience,
 		Progress: func(message string) { p.Note("· " + message) },

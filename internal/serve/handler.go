@@ -212,9 +212,7 @@ func (e *endpoint) checkParamHeaders(r *request) *rpc.Error {
 	var params struct {
 		Name string `json:"name"`
 	}
-	if json.Unmarshal(r.Params, &params) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(r.Params, &params) // the library says what is wrong
 	tool := e.library.GetTool(params.Name)
 	if tool == nil {
 		return nil

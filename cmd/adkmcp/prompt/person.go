@@ -132,7 +132,7 @@ func (p *Person) Elicit(ctx context.Context, message string, schema json.RawMess
 func (p *Person) Fill(ctx context.Context, message string, schema json.RawMessage) (Answer, error) {
 	fields, err := parseForm(schema)
 	if err != nil {
-		return Answer{Action: Cancel, Reason: "the form cannot be shown in a terminal: " + err.Error()}, nil
+		return Answer{Action: Cancel, Reason: "the form cannot be shown in a terminal: " + err.Error()}, nil //nolint:nilerr // the server hears of it
 	}
 	given := slices.ContainsFunc(fields, func(f *field) bool { return p.Given[f.name] != nil })
 	if p.Lines == nil && !given {

@@ -69,14 +69,14 @@ func TestDataKept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "image-1.png"), []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, notes := printing(dir)
+	p, _ := printing(dir)
 	p.Data("image", "image", "image/png", []byte("new"))
 	for file, want := range map[string]string{"image-1.png": "old", "image-2.png": "new"} {
 		if data, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(data) != want {
 			t.Errorf("%s: %q, %v", file, data, err)
 		}
 	}
-	p, notes = printing("")
+	p, notes := printing("")
 	p.Data("image", "image", "image/png", []byte("new"))
 	if diff := cmp.Diff("[image image/png, 3 bytes] keep it with --save DIR\n", notes.String()); diff != "" {
 		t.Error(diff)

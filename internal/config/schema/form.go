@@ -106,7 +106,7 @@ func (f *field) check() {
 	f.checkDefault(kind.Text, options)
 }
 
-const noSecrets = "MCP forbids to ask for secrets in a form: let the agent's own environment hold them"
+const noSecrets = "MCP forbids to ask for secrets in a form: let the agent's own environment hold them" //nolint:gosec // it speaks of secrets
 
 // checkName warns of a field that seems to ask for a secret.
 func (f *field) checkName() {

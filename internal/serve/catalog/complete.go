@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -61,6 +62,6 @@ func complete(values []string, typed string) *mcp.Completion {
 			hold = append(hold, v)
 		}
 	}
-	all := append(begin, hold...)
+	all := slices.Concat(begin, hold)
 	return &mcp.Completion{Values: all[:min(len(all), maxCompletions)], Total: len(all), HasMore: len(all) > maxCompletions}
 }

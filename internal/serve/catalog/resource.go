@@ -19,7 +19,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 )
 
-// ErrNotFound: the agent has no such resource for this principal. Nobody learns
+// ErrNotFound says that the agent has no such resource for this principal. Nobody learns
 // whether there is one for others.
 var ErrNotFound = errors.New("resource not found")
 

@@ -100,7 +100,7 @@ func TestA04ContentType(t *testing.T) {
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/jsonx"} {
 		s.expect(415, "Content-Type", kind)
 		c := s.connect("/sse")
-		if res, _ := s.fetch(s.request(t.Context(), http.MethodPost, c.url, strings.NewReader(toolCall), "Content-Type", kind)); res.StatusCode != 415 {
+		if res, _ := s.fetch(s.request(t.Context(), http.MethodPost, c.url, strings.NewReader(toolCall), "Content-Type", kind)); res.StatusCode != http.StatusUnsupportedMediaType {
 			t.Errorf("/message with %q: %d", kind, res.StatusCode)
 		}
 	}
@@ -304,7 +304,7 @@ func TestA11Headers(t *testing.T) {
 	for name, value := range map[string]string{"Mcp-Name": "echo", "Mcp-Method": "tools/list", "Mcp-Protocol-Version": "2025-11-25"} {
 		req := s.request(t.Context(), http.MethodPost, s.url, strings.NewReader(toolCall), modern("tools/call", "canary")...)
 		req.Header.Add(name, value)
-		if res, body := s.fetch(req); res.StatusCode != 400 || !strings.Contains(body, "-32020") {
+		if res, body := s.fetch(req); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "-32020") {
 			t.Errorf("two of %s: %d %s", name, res.StatusCode, body)
 		}
 	}
@@ -327,7 +327,7 @@ func TestA11NameOf(t *testing.T) {
 			}
 		}
 		none := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%q:7,%s}}`, method, field, modernMeta)
-		if res, answer := s.post(none, modern(method, "7")...); res.StatusCode != 400 || !strings.Contains(answer, "-32020") {
+		if res, answer := s.post(none, modern(method, "7")...); res.StatusCode != http.StatusBadRequest || !strings.Contains(answer, "-32020") {
 			t.Errorf("%s without a name: %d %s", method, res.StatusCode, answer)
 		}
 	}

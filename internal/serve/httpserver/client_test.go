@@ -35,7 +35,7 @@ func TestRealClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := client.NewClient(way, client.WithElicitationHandler(answers{}), client.WithLegacyProtocolOnly())
+			c := client.NewClient(way, client.WithElicitationHandler(answers{}), client.WithLegacyProtocolOnly()) //nolint:staticcheck // that era is what this tests
 			if err := c.Start(ctx); err != nil {
 				t.Fatal(err)
 			}

@@ -57,31 +57,31 @@ func TestA14Connections(t *testing.T) {
 	for range 20 {
 		conn, r := dial()
 		all = append(all, open{conn, r})
-		if res := ask(conn, r, "/readyz"); res.StatusCode != 200 {
+		if res := ask(conn, r, "/readyz"); res.StatusCode != http.StatusOK {
 			t.Fatal(res.Status)
 		}
 	}
 	for range 300 {
 		conn, r := dial()
 		res := ask(conn, r, "/readyz")
-		if _, err := r.ReadByte(); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || err != io.EOF {
+		if _, err := r.ReadByte(); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || err != io.EOF {
 			t.Fatalf("%s %v, then %v", res.Status, res.Header, err)
 		}
 	}
 	conn, r := dial()
-	if res := ask(conn, r, "/livez"); res.StatusCode != 200 {
+	if res := ask(conn, r, "/livez"); res.StatusCode != http.StatusOK {
 		t.Errorf("/livez: %s", res.Status)
 	}
 	conn.Close()
 	for _, c := range all {
-		if res := ask(c, c.r, "/readyz"); res.StatusCode != 200 {
+		if res := ask(c, c.r, "/readyz"); res.StatusCode != http.StatusOK {
 			t.Errorf("an open one: %s", res.Status)
 		}
 	}
 	all[0].Close()
 	waitFor(t, "room", func() bool {
 		conn, r := dial()
-		return ask(conn, r, "/readyz").StatusCode == 200
+		return ask(conn, r, "/readyz").StatusCode == http.StatusOK
 	})
 }
 
@@ -149,7 +149,7 @@ func TestTLS(t *testing.T) {
 		http.DefaultClient.Transport = client(cert, h2).Transport
 		t.Cleanup(func() { http.DefaultClient.Transport = nil })
 		res, body := s.post(toolCall, modern("tools/call", "canary")...)
-		if res.StatusCode != 200 || res.Proto != proto || !strings.Contains(body, "anonymous") {
+		if res.StatusCode != http.StatusOK || res.Proto != proto || !strings.Contains(body, "anonymous") {
 			t.Errorf("%s: %d %s %s", proto, res.StatusCode, res.Proto, body)
 		}
 		c := s.connect("/sse")

@@ -76,7 +76,7 @@ func TestStream(t *testing.T) {
 	for name, header := range map[string][]string{"modern": modern("tools/call", "tell", "Accept", both), "legacy": legacy(id)} {
 		body := map[string]string{"modern": modernCall("tell"), "legacy": callOf(1, "tell")}[name]
 		res, got := s.post(body, header...)
-		if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("X-Accel-Buffering") != "no" || got != events {
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("X-Accel-Buffering") != "no" || got != events {
 			t.Errorf("%s: %d %v %q", name, res.StatusCode, res.Header, got)
 		}
 		res, got = s.post(body, append(header, "Accept", "application/json, */*")...)
@@ -98,7 +98,7 @@ func TestJSONOnly(t *testing.T) {
 			}
 		}
 	}
-	if res, got := s.post(listen, modern("subscriptions/listen", "", "Accept", both)...); res.StatusCode != 404 || !strings.Contains(got, "-32601") {
+	if res, got := s.post(listen, modern("subscriptions/listen", "", "Accept", both)...); res.StatusCode != http.StatusNotFound || !strings.Contains(got, "-32601") {
 		t.Errorf("listen: %d %s", res.StatusCode, got)
 	}
 }
@@ -234,14 +234,14 @@ func TestLostConnection(t *testing.T) {
 		}
 	}
 	lose(1)
-	if res, _ := s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, legacy(id)...); res.StatusCode != 202 {
+	if res, _ := s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, legacy(id)...); res.StatusCode != http.StatusAccepted {
 		t.Error(res.StatusCode)
 	}
 	next(t, s.stopped)
 	lose(2)
 	running := s.background(callOf(3, "wait"), legacy(id)...)
 	next(t, s.started)
-	if res, _ := s.fetch(s.request(t.Context(), http.MethodDelete, s.url, nil, legacy(id)...)); res.StatusCode != 200 {
+	if res, _ := s.fetch(s.request(t.Context(), http.MethodDelete, s.url, nil, legacy(id)...)); res.StatusCode != http.StatusOK {
 		t.Error(res.StatusCode)
 	}
 	for range 2 {
@@ -264,7 +264,7 @@ func TestAsk(t *testing.T) {
 	mine, other := s.start(), s.start()
 	answer := func(session, id, rest string) {
 		t.Helper()
-		if res, body := s.post(`{"jsonrpc":"2.0","id":`+id+`,`+rest+`}`, legacy(session)...); res.StatusCode != 202 || body != "" {
+		if res, body := s.post(`{"jsonrpc":"2.0","id":`+id+`,`+rest+`}`, legacy(session)...); res.StatusCode != http.StatusAccepted || body != "" {
 			t.Errorf("%d %s", res.StatusCode, body)
 		}
 	}
@@ -327,7 +327,7 @@ func TestMaxCalls(t *testing.T) {
 	}
 	for body, header := range map[string][]string{toolCall: modern("tools/call", "canary"), callOf(2, "canary"): legacy(id)} {
 		res, got := s.post(body, header...)
-		if res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.Contains(got, `"error":{"code":-32603`) || !strings.Contains(got, `"id":`) {
+		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(got, `"error":{"code":-32603`) || !strings.Contains(got, `"id":`) {
 			t.Errorf("%d %v %s", res.StatusCode, res.Header, got)
 		}
 	}
@@ -359,7 +359,7 @@ func TestA14Listens(t *testing.T) {
 		open = append(open, e)
 	}
 	res, got := s.post(listen, modern("subscriptions/listen", "", "Accept", both)...)
-	if res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.Contains(got, `"id":1,"error"`) {
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(got, `"id":1,"error"`) {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, got)
 	}
 	s.expect(200)

@@ -352,7 +352,7 @@ func TestSessionEndsAfterItsCalls(t *testing.T) {
 func TestRefusedInitialize(t *testing.T) {
 	s := open(t, nil).serve()
 	res, body := s.post(strings.Replace(initialize, `"c"`, `"refuse"`, 1), "Content-Type", "application/json")
-	if res.StatusCode != 200 || res.Header.Get("Mcp-Session-Id") != "" || !strings.Contains(body, "refused") {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Mcp-Session-Id") != "" || !strings.Contains(body, "refused") {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, body)
 	}
 	next(t, s.ended)

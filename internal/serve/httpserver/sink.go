@@ -103,7 +103,7 @@ func accepts(r *http.Request, mediaType string) bool {
 
 // notify sends a message before the response, and begins the stream if need be.
 func (s *sink) notify(message []byte) error {
-	return s.before(func() error { return s.events.message(message) })
+	return s.before(func() error { return s.message(message) })
 }
 
 // keepAlive sends a comment before the response.

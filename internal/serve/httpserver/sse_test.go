@@ -145,7 +145,7 @@ func TestC01SSE(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, unknown, foreign)
 		}
 	}
-	if res, _ := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, legacy(c.id, ann...)...); res.StatusCode != 404 {
+	if res, _ := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, legacy(c.id, ann...)...); res.StatusCode != http.StatusNotFound {
 		t.Errorf("an id of /sse on /mcp: %d", res.StatusCode)
 	}
 	fixed := s.connect("/sse?sessionId=mine", ann...)

@@ -66,7 +66,7 @@ func TestStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if res, _ := s.fetch(s.request(t.Context(), http.MethodGet, s.at("/livez"), nil)); res.StatusCode != 200 {
+	if res, _ := s.fetch(s.request(t.Context(), http.MethodGet, s.at("/livez"), nil)); res.StatusCode != http.StatusOK {
 		t.Errorf("/livez: %d", res.StatusCode)
 	}
 	for name, req := range map[string]*http.Request{
@@ -74,7 +74,7 @@ func TestStop(t *testing.T) {
 		"listen":     s.request(t.Context(), http.MethodPost, s.url, strings.NewReader(listen), modern("subscriptions/listen", "", "Accept", both)...),
 		"/sse":       s.request(t.Context(), http.MethodGet, s.at("/sse"), nil),
 	} {
-		if res, body := s.fetch(req); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
+		if res, body := s.fetch(req); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %v %s", name, res.StatusCode, res.Header, body)
 		}
 	}

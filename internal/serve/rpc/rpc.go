@@ -227,7 +227,7 @@ func Notification(method string, params any) ([]byte, error) {
 	}{"2.0", method, params})
 }
 
-// ErrRefused: the client answered a request of ours with an error.
+// ErrRefused says that the client answered a request of ours with an error.
 var ErrRefused = errors.New("the client refused the request")
 
 // Failure is the error of a response; nil if it carries a result.

@@ -117,7 +117,7 @@ func (t *tool) ask(call *agent.Call, again int, problem string) (*agent.Result, 
 	message, err := t.text(call.Args)
 	switch {
 	case err != nil:
-		return agent.Failure("the arguments cannot be read: " + err.Error()), nil
+		return agent.Failure("the arguments cannot be read: " + err.Error()), nil //nolint:nilerr // the model hears of it
 	case strings.TrimSpace(message) == "":
 		return agent.Failure("not asked: with these arguments the message is empty"), nil
 	case len(message) > maxMessage:

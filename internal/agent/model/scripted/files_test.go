@@ -55,7 +55,7 @@ func TestTypesOfFiles(t *testing.T) {
 		}
 	}
 	for content, want := range map[string]string{
-		"\x89PNG\x0d\x0a\x1a\x0a": "image/png", "RIFF\x00\x00\x00\x00WAVEfmt ": "audio/wav", "words": "text/plain", "\x00\x01": "application/octet-stream",
+		"\x89PNG\x0d\x0a\x1a\x0a": "image/png", "RIFF\x00\x00\x00\x00WAVEfmt\x20": "audio/wav", "words": "text/plain", "\x00\x01": "application/octet-stream",
 	} {
 		parts, err := play(t, config.Step{Reply: "x", Files: []string{write(t, dir, "plain", content)}})
 		if err != nil || parts[1].InlineData.MIMEType != want {
