@@ -91,7 +91,10 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 	if err != nil {
 		return err
 	}
-	arguments := argumentsOf(h, tool, request)
+	arguments, err := argumentsOf(h, tool, request)
+	if err != nil {
+		return err
+	}
 	if o.conversation != "" {
 		arguments["conversation"] = o.conversation
 	}
@@ -115,16 +118,19 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 
 // argumentsOf gives the arguments of a call: the request is one, but for a tool
 // that takes others a JSON object is all of them.
-func argumentsOf(h *mcphost.Host, tool, request string) map[string]any {
-	if !h.Takes(tool, "request") {
-		d := json.NewDecoder(strings.NewReader(request))
-		d.UseNumber()
-		arguments := make(map[string]any)
-		if d.Decode(&arguments) == nil && !d.More() {
-			return arguments
-		}
+func argumentsOf(h *mcphost.Host, tool, request string) (map[string]any, error) {
+	names := h.Takes(tool)
+	if len(names) == 0 || slices.Contains(names, "request") {
+		return map[string]any{"request": request}, nil
 	}
-	return map[string]any{"request": request}
+	d := json.NewDecoder(strings.NewReader(request))
+	d.UseNumber()
+	arguments := make(map[string]any)
+	if d.Decode(&arguments) != nil || d.More() {
+		return nil, usageError("the tool %s takes arguments of its own: give a JSON object with %s in place of a request",
+			show.Plain(tool), show.Plain(strings.Join(names, ", ")))
+	}
+	return arguments, nil
 }
 
 // host says how we act as a host.

@@ -71,6 +71,26 @@ func TestHostGone(t *testing.T) {
 	}
 }
 
+// TestHostKilled is a host that is killed while its call runs: `adkmcp call` is
+// one. Nobody tells the server; what it has started is gone all the same.
+func TestHostKilled(t *testing.T) {
+	bin := program(t)
+	file, marker := goneFile(t)
+	temp := t.TempDir()
+	host := exec.Command(bin, "call", file, "go")
+	host.Env = append(os.Environ(), "TMPDIR="+temp)
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitProcesses(t, marker, 4)
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait() // it was killed
+	processtest.NoneWith(t, marker)
+	processtest.NoneWith(t, file) // the server itself
+}
+
 // TestSecondSignal: the first lets running turns go on, the second stops them
 // and what they run.
 func TestSecondSignal(t *testing.T) {

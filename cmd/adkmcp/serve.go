@@ -108,7 +108,7 @@ func (o *serveOptions) check(flags *pflag.FlagSet) error {
 		}
 	}
 	if transports > 1 {
-		return usageError("--stdio, --http and --sse exclude each other")
+		return usageError("--stdio, --http and --sse exclude each other; --sse serves streamable HTTP as well")
 	}
 	if o.address() == "" {
 		for _, name := range strings.Fields(httpFlags) {
@@ -215,6 +215,7 @@ func served(ctx context.Context, h *house) []serve.Agent {
 			ResultAll:    r.cfg.Serve.Result == "all",
 			MaxAnswer:    r.cfg.Serve.MaxAnswer,
 			Attachments:  r.cfg.Serve.Attachments,
+			Tools:        specs(ctx, &r),
 			Prompts:      r.cfg.Serve.Prompts,
 			Resources:    r.cfg.Serve.Resources,
 		}
@@ -228,6 +229,19 @@ func inputOf(cfg *config.Agent) *jsonschema.Schema {
 		return nil
 	}
 	return jsonschema.New(cfg.InputSchema, jsonschema.Arguments(cmp.Or(cfg.Serve.Name, cfg.Name)))
+}
+
+// specs are the agent's tools as the model sees them, where they can be listed.
+func specs(ctx context.Context, r *resident) []*agent.Spec {
+	tools, err := r.tools.Tools(ctx, &agent.Query{Agent: r.cfg.Name})
+	if err != nil {
+		return nil // the first call says why
+	}
+	all := make([]*agent.Spec, len(tools))
+	for i, t := range tools {
+		all[i] = t.Spec()
+	}
+	return all
 }
 
 // tokens reads NAME=ENV_VAR pairs.

@@ -51,7 +51,7 @@ type Builtin struct {
 // Ask puts a form before the person who waits for the answer.
 type Ask struct {
 	Message Template        `yaml:"message" required:"true" doc:"What the person reads; {name} is a parameter."`
-	Form    json.RawMessage `yaml:"form" type:"object" doc:"The fields: a flat JSON Schema of type object, as MCP elicitation takes it; by default one text field, answer."`
+	Form    json.RawMessage `yaml:"form" type:"object" doc:"The fields: a flat JSON Schema of type object, as MCP elicitation takes it; by default one text, which the model gets as it is."`
 }
 
 // Shell runs a program. Exactly one of Command and Script is set. In YAML it

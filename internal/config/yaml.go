@@ -41,8 +41,12 @@ func (d *Duration) decode(c *strictyaml.Cursor, want string) {
 		return
 	}
 	length, err := time.ParseDuration(n.Text)
-	if err != nil || length <= 0 {
+	switch {
+	case err != nil:
 		c.Not(want)
+		return
+	case length <= 0:
+		c.Errorf("", "must be longer than 0")
 		return
 	}
 	*d = Duration(length)

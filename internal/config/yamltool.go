@@ -32,16 +32,10 @@ func (*Shell) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 	return strictyaml.AnyOf(g.Of([]Template{}), g.Struct(Shell{}))
 }
 
-// oneField is the form of an [Ask] that has none: MCP wants fields by name.
-const oneField = `{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`
-
 // DecodeYAML reads a mapping.
 func (a *Ask) DecodeYAML(c *strictyaml.Cursor) {
 	c.DecodeStruct(a)
 	prose(c.Node().Get("message"), &a.Message)
-	if c.Node().Get("form") == nil {
-		a.Form = json.RawMessage(oneField)
-	}
 }
 
 // DescribeYAML is the schema of DecodeYAML.

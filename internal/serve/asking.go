@@ -62,6 +62,9 @@ func (c *call) decide(q *session.Suspension) *session.Answer {
 		a.Action, a.Reason = model.Decline, "the operator of this server allows no tool that needs an approval"
 	case !c.canAsk():
 		a.Reason = "nobody can be asked: the caller's program takes no questions (MCP elicitation)"
+		if c.request.client.Elicits && !c.request.Modern() && c.request.peer.Ask == nil {
+			a.Reason = "nobody can be asked: the answer does not come as an event stream, which alone carries questions"
+		}
 	default:
 		return nil
 	}

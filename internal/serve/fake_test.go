@@ -114,6 +114,9 @@ func (f *fakeAgent) Run(ctx context.Context, t agent.Turn) iter.Seq2[*session.Ev
 		if f.started != nil {
 			f.started <- request
 		}
+		if !yield(&session.Event{Kind: session.UserMessage}, nil) {
+			return
+		}
 		word, rest, _ := strings.Cut(request, " ")
 		for e, err := range f.play(ctx, word, rest, n) {
 			if !yield(e, err) {

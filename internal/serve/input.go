@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/serve/catalog"
 )
 
 // Names of a tool's own arguments.
@@ -176,8 +178,12 @@ func (s *Server) attachment(ctx context.Context, a *Agent, at *attachment) (*gen
 		b.Data = data
 	default:
 		data, mimeType, err := s.readResource(ctx, a, at.URI)
-		if err != nil {
+		switch {
+		case errors.Is(err, catalog.ErrNotFound):
 			return nil, fmt.Sprintf("there is no resource %s on this server; only resources of the agent and artifacts of earlier results can be named", at.URI)
+		case err != nil:
+			s.opts.Log.Warn("a resource cannot be attached", "uri", at.URI, "error", err)
+			return nil, fmt.Sprintf("the resource %s cannot be read; the server's log says why", at.URI)
 		}
 		b.Data = data
 		if b.MIMEType == "" {

@@ -85,6 +85,8 @@ func unfinished(a *agent.Answer, some bool) string {
 	switch {
 	case a.Problem != nil && a.Problem.Code == string(model.MaxTokens) && some:
 		return fmt.Sprintf("The answer above was cut: %s (%s)", a.Problem.Message, a.Problem.Code)
+	case a.Problem != nil && a.Problem.Code == session.InvalidOutput && some:
+		return fmt.Sprintf("What is above is no valid answer: %s (%s)", a.Problem.Message, a.Problem.Code)
 	case a.Problem != nil && some:
 		return fmt.Sprintf("The answer above is not complete: %s (%s)", a.Problem.Message, a.Problem.Code)
 	case a.Problem != nil:

@@ -76,7 +76,7 @@ type Agent struct {
 	Attachments  *config.Attachments
 	Prompts      []config.Prompt
 	Resources    []config.Resource
-	Tools        []agent.Spec // for the description card; may be empty
+	Tools        []*agent.Spec // for the description card; may be empty
 	Runner       turns.Runner
 }
 

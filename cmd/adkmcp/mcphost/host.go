@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -147,11 +149,8 @@ func (h *Host) explain(when string, err error) error {
 // Tools are the names of the server's tools, as it listed them.
 func (h *Host) Tools() []string { return h.tools }
 
-// Takes reports whether a tool declares an argument of this name.
-func (h *Host) Takes(tool, argument string) bool {
-	_, ok := h.takes[tool][argument]
-	return ok
-}
+// Takes gives the names of the arguments that a tool declares, sorted.
+func (h *Host) Takes(tool string) []string { return slices.Sorted(maps.Keys(h.takes[tool])) }
 
 // Call calls a tool and waits for the result or the end of ctx; calls of one
 // Host come one after another. An error result is no error but Result.IsError.

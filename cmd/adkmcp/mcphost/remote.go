@@ -37,7 +37,7 @@ func Remote(a Address) (*Server, error) {
 		return nil, fmt.Errorf("%q: want a whole URL such as %s", a.URL, exampleURL)
 	}
 	s := &web{url: u, token: a.Token, tokenEnv: a.TokenEnv}
-	if strings.HasSuffix(u.Path, "/sse") {
+	if deprecated(u.Path) {
 		c, err := transport.NewSSE(a.URL, transport.WithHTTPClient(&http.Client{Transport: s}),
 			transport.WithEndpointTimeout(a.Patience), transport.WithResponseTimeout(a.Timeout))
 		return &Server{&sse{SSE: c, web: s}}, err
@@ -93,10 +93,16 @@ func (s *web) explain(err error, failed bool) error {
 		return errors.New("the server wants a token (status 401): name the environment variable that holds it with --token-env")
 	case status == http.StatusUnauthorized:
 		return fmt.Errorf("the server does not take the token (status 401) that --token-env %s names", s.tokenEnv)
-	case strings.HasSuffix(s.url.Path, "/mcp"), strings.HasSuffix(s.url.Path, "/sse"):
+	case strings.HasSuffix(s.url.Path, "/mcp"), deprecated(s.url.Path):
 		return fmt.Errorf("the server answered with status %d at %s", status, s.url.Redacted())
 	}
 	return fmt.Errorf("the server answered with status %d at %s; adkmcp serves MCP at /mcp, as in %s", status, s.url.Redacted(), exampleURL)
+}
+
+// deprecated reports whether a path is one of the HTTP+SSE transport: /sse, or
+// /sse/NAME for one agent.
+func deprecated(path string) bool {
+	return strings.HasSuffix(path, "/sse") || strings.Contains(path, "/sse/")
 }
 
 // streamable is a server that we reach over streamable HTTP.

@@ -44,6 +44,9 @@ func (p *Printer) block(b *mcphost.Block) error {
 	case b.Data != nil:
 		p.Data(string(b.Kind), string(b.Kind), b.MIMEType, b.Data)
 		return nil
+	case b.Kind == mcphost.Resource && p.Dir != "":
+		p.Data(string(b.Kind), string(b.Kind), b.MIMEType, []byte(b.Text))
+		return nil
 	}
 	return p.Text(b.Text)
 }

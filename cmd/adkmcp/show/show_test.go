@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/mcphost"
 )
 
 func TestPlain(t *testing.T) {
@@ -84,5 +86,22 @@ func TestDataKept(t *testing.T) {
 	p, notes = printing(filepath.Join(dir, "image-1.png"))
 	if p.Data("image", "image", "image/png", nil); !p.Failed || notes.Len() == 0 {
 		t.Errorf("a folder that cannot be made: %q", notes)
+	}
+}
+
+// TestTextResource is kept as a file where there is a folder, and printed else.
+func TestTextResource(t *testing.T) {
+	r := &mcphost.Result{Blocks: []mcphost.Block{{Kind: mcphost.Resource, MIMEType: "text/plain", URI: "x:y", Text: "words"}}}
+	for _, dir := range []string{"", t.TempDir()} {
+		var out bytes.Buffer
+		p, _ := printing(dir)
+		p.Out = &out
+		if err := p.Result(r, nil); err != nil {
+			t.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "resource-*"))
+		if printed, kept := out.String() == "words\n", dir != "" && len(files) == 1; printed == kept {
+			t.Errorf("in %q: printed %q, kept %v", dir, out.String(), files)
+		}
 	}
 }

@@ -114,7 +114,7 @@ func TestAsk(t *testing.T) {
     requires_approval: true
 `)
 	for i, want := range []struct{ message, form, schema string }{
-		{"${HOME} [p] $$", `{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`,
+		{"${HOME} [p] $$", "",
 			`{"type":"object","properties":{"p":{"type":"string"}},"required":["p"],"additionalProperties":false}`},
 		{"x", `{"type":"object","properties":{"b":{"type":"integer","minimum":1.50},"a":{"type":"boolean"}}}`, `{"type":"object","properties":{},"additionalProperties":false}`},
 	} {

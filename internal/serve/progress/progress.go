@@ -49,6 +49,7 @@ type Reporter struct {
 	asks  atomic.Int32 // questions that a person is being asked
 
 	mu      sync.Mutex
+	begun   bool     // the turn, which may have to wait for others
 	running []string // tools
 	pending []string
 	dropped int           // lines that did not fit into pending
@@ -104,6 +105,7 @@ func wantsLog(level string) bool {
 func (p *Reporter) Observe(e *session.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.begun = true
 	switch e.Kind {
 	case session.ToolStarted:
 		p.running = append(p.running, e.Call.Name)
@@ -139,6 +141,8 @@ func (p *Reporter) Doing() string {
 		return "waiting for a person's answer"
 	case len(p.running) > 0:
 		return "running " + strings.Join(p.running, ", ")
+	case !p.begun:
+		return "waiting for an earlier request of the conversation"
 	}
 	return "waiting for the model"
 }
