@@ -213,7 +213,7 @@ func (t *turn) concluded(j *job, r *Result) *session.Event {
 	}
 	e := t.event(session.Suspended)
 	q := *r.Suspend
-	q.CallID, q.Tool = j.call.ID, j.call.Name
+	q.ID, q.CallID, q.Tool = t.NewID(), j.call.ID, j.call.Name
 	e.Suspension = &q
 	return e
 }

@@ -116,7 +116,7 @@ func (t *turn) resume(ctx context.Context) error {
 	var events []*session.Event
 	for i := range t.in.Answers {
 		for _, q := range state.pending() {
-			if q.CallID == t.in.Answers[i].CallID {
+			if a := &t.in.Answers[i]; q.CallID == a.CallID && (a.ID == "" || a.ID == q.ID) {
 				answer := t.in.Answers[i]
 				answer.Kind = q.Kind
 				e := t.event(session.Answered)
@@ -171,7 +171,8 @@ func (t *turn) askModel(ctx context.Context) error {
 	}
 	if reply.Suspend != nil {
 		e := t.event(session.Suspended)
-		e.Suspension = reply.Suspend
+		q := *reply.Suspend
+		q.ID, e.Suspension = t.NewID(), &q
 		return t.record(ctx, e)
 	}
 	calls := t.nameCalls(reply)

@@ -54,7 +54,7 @@ func (c *call) ask(ctx context.Context, questions []*session.Suspension) []sessi
 
 // decide answers a question for which nobody is asked; nil if somebody is.
 func (c *call) decide(q *session.Suspension) *session.Answer {
-	a := &session.Answer{CallID: q.CallID, Action: model.Cancel}
+	a := &session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel}
 	switch {
 	case q.Kind == model.Approval && c.opts.Approve == Allow:
 		a.Action = model.Accept
@@ -71,18 +71,25 @@ func (c *call) decide(q *session.Suspension) *session.Answer {
 	return a
 }
 
+// holds reports whether questions of the turn can be put to this caller without
+// the turn ending first.
+func (c *call) holds() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.task != nil || !c.request.Modern()
+}
+
 // canAsk reports whether the client puts questions before its user.
 func (c *call) canAsk() bool {
 	client := c.request.client
 	return client.Elicits && client.Protocol >= elicit.Since && (c.request.Modern() || c.request.peer.Ask != nil)
 }
 
-// askNow asks while the call is served, as MCP does up to 2025-11-25.
+// askNow asks while the call is served, as MCP does up to 2025-11-25. It gives no
+// answers if the caller has gone: then somebody else may be asked.
 func (c *call) askNow(ctx context.Context, questions []*session.Suspension) []session.Answer {
 	defer c.progress.Asking()()
 	peer := c.request.peer
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.AskTimeout, errNoAnswer)
-	defer cancel()
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
 	go func() {
@@ -94,14 +101,27 @@ func (c *call) askNow(ctx context.Context, questions []*session.Suspension) []se
 	}()
 	answers := make([]session.Answer, len(questions))
 	for i, q := range questions {
-		result, err := peer.Ask(ctx, elicit.Method, elicit.Params(q, c.request.client.Protocol))
-		if err != nil {
-			answers[i] = session.Answer{CallID: q.CallID, Action: model.Cancel, Reason: c.whyNot(err)}
-			continue
+		result, err := c.askOne(ctx, q)
+		switch {
+		case ctx.Err() != nil || closed(peer.Gone):
+			return nil
+		case err != nil:
+			answers[i] = session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel, Reason: c.whyNot(err)}
+		default:
+			answers[i] = elicit.Answer(q, result)
 		}
-		answers[i] = elicit.Answer(q, result)
 	}
 	return answers
+}
+
+// askOne puts one question before the client's user, who has his time for it.
+func (c *call) askOne(ctx context.Context, q *session.Suspension) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.AskTimeout, errNoAnswer)
+	defer cancel()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return c.request.peer.Ask(ctx, elicit.Method, elicit.Params(q, c.request.client.Protocol))
 }
 
 // Causes for which a question gets no answer.
@@ -115,8 +135,6 @@ func (c *call) whyNot(err error) string {
 	switch {
 	case errors.Is(err, errNoAnswer):
 		return fmt.Sprintf("nobody answered within %s", c.opts.AskTimeout)
-	case errors.Is(err, errAskerGone), closed(c.request.peer.Gone):
-		return errAskerGone.Error()
 	case errors.Is(err, rpc.ErrRefused):
 		return err.Error()
 	}
@@ -129,7 +147,10 @@ func (c *call) whyNot(err error) string {
 // Without any it asks again for those of the call's own state.
 func (c *call) inputRequired(questions ...*session.Suspension) *mcp.CallToolResult {
 	c.input.asked = append(c.input.asked, questions...)
-	state := elicit.State{Key: c.thread.key, Arguments: c.input.digest, Expires: c.opts.Now().Add(c.opts.AskTimeout)}
+	state := elicit.State{Key: c.thread.key, Arguments: c.input.digest, Expires: c.input.expires}
+	if len(questions) > 0 {
+		state.Expires = c.opts.Now().Add(c.opts.AskTimeout)
+	}
 	requests := make(map[string]elicit.Request, len(c.input.asked))
 	keys := elicit.Keys(c.input.asked)
 	for i, q := range c.input.asked {
@@ -145,8 +166,8 @@ func (c *call) inputRequired(questions ...*session.Suspension) *mcp.CallToolResu
 }
 
 // answers reads the answers that a call brings to the questions of its state,
-// and finds the conversation in which they were asked. It gives none if one is
-// missing, so that the client is asked again.
+// and finds the conversation in which they were asked. It gives none if there are
+// none, so that the client is asked again.
 func (c *call) answers(sealed string) ([]session.Answer, *rpc.Error) {
 	state, err := c.opts.Sealer.Open(sealed, c.request.peer.Caller.Principal, c.agent.Name, c.input.digest)
 	if err != nil {
@@ -160,7 +181,7 @@ func (c *call) answers(sealed string) ([]session.Answer, *rpc.Error) {
 	}
 	c.thread = c.agent.thread(c.request.peer, c.request.Modern())
 	c.thread.key = state.Key
-	c.input.retry = sealed
+	c.input.expires = state.Expires
 	for i := range state.Questions {
 		c.input.asked = append(c.input.asked, &state.Questions[i])
 	}
@@ -170,9 +191,9 @@ func (c *call) answers(sealed string) ([]session.Answer, *rpc.Error) {
 			answers = append(answers, elicit.Answer(c.input.asked[i], response))
 		}
 	}
-	if len(answers) < len(state.Questions) {
+	if len(answers) == 0 {
 		return nil, nil
 	}
-	c.input.asked = nil
+	c.input.asked = nil // what is not answered yet is asked again
 	return answers, nil
 }

@@ -94,12 +94,14 @@ func (c *call) take(ctx context.Context, req *mcp.CallToolRequest, turn *agent.T
 	c.progress = progress.New(c.request.peer, progressToken(req), c.request.client.LogLevel)
 	held, err := c.opts.Turns.Attach(ctx, turns.Request{
 		Runner: c.agent.Runner, Turn: *turn,
-		Patience:  c.agent.Patience,
-		Arguments: c.thread.arguments(c.input),
-		Wanted:    func() bool { return ctx.Err() == nil },
-		Ask:       c.ask,
-		Observe:   c.observe,
-		Ended:     c.ended,
+		Patience:   c.agent.Patience,
+		Arguments:  c.thread.arguments(c.input),
+		Wanted:     func() bool { return ctx.Err() == nil },
+		Ask:        c.ask,
+		Holds:      c.holds,
+		AskTimeout: c.opts.AskTimeout,
+		Observe:    c.observe,
+		Ended:      c.ended,
 	})
 	if entered := c.request.peer.Entered; entered != nil {
 		entered()
@@ -127,14 +129,21 @@ func (c *call) wait(ctx context.Context) *mcp.CallToolResult {
 		c.forget(ctx, false)
 		return c.result(ctx, out)
 	case progress.Task:
+		ctx = context.WithoutCancel(ctx)
+		c.request.lost = func() { c.task.Cancel(ctx) } // nobody has heard of it
 		c.request.answer = c.task.Created()
 		return nil
 	case progress.Overdue:
 		return c.overdue(ctx)
 	}
+	c.stop(ctx)
+	return failure("the call was cancelled")
+}
+
+// stop stops the turn for the caller's sake.
+func (c *call) stop(ctx context.Context) {
 	c.held.Cancel()
 	c.forget(ctx, true)
-	return failure("the call was cancelled")
 }
 
 // parked reports whether a turn waits for answers.
@@ -155,8 +164,7 @@ func (c *call) forget(ctx context.Context, cancelled bool) {
 func (c *call) overdue(ctx context.Context) *mcp.CallToolResult {
 	doing := c.progress.Doing()
 	if c.thread.once { // there is no coming back
-		c.held.Cancel()
-		c.forget(ctx, true)
+		c.stop(ctx)
 		return failure(fmt.Sprintf("no answer within %s (serve.timeout); the agent was %s and has been stopped", c.limit(), doing))
 	}
 	c.held.Leave(false)
@@ -179,7 +187,7 @@ func (c *call) observe(e *session.Event) {
 
 const (
 	taskPrefix = "tk_"
-	// taskKept is how long a task is kept beyond the time that its turn may take.
+	// taskKept is how long a task is kept after it is over.
 	taskKept = time.Hour
 )
 
@@ -197,8 +205,8 @@ func (c *call) becomeTask() bool {
 		return false
 	}
 	c.task = c.tasks.Add(tasks.Spec{
-		ID: id, Principal: c.thread.key.Principal, Kept: c.agent.Patience + taskKept,
-		Message: c.progress.Doing(), Protocol: c.request.client.Protocol, Stop: c.held.Cancel,
+		ID: id, Principal: c.thread.key.Principal, Kept: taskKept, Expected: c.agent.Patience,
+		Message: c.progress.Doing(), Protocol: c.request.client.Protocol, Stop: c.stop,
 	})
 	return c.task != nil
 }
@@ -224,6 +232,7 @@ func (c *call) ended(ctx context.Context) {
 		body = json.RawMessage(`{"resultType":"complete","isError":true,"content":[{"type":"text","text":"internal error"}]}`)
 	}
 	c.held.Leave(true)
+	c.forget(ctx, false)
 	t.Finish(body)
 }
 

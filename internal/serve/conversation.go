@@ -40,7 +40,7 @@ func (t *thread) arguments(in input) string {
 	if t.once {
 		return ""
 	}
-	return in.retry + "\x00" + in.digest
+	return in.digest
 }
 
 // connection is what an MCP connection has started.

@@ -42,6 +42,8 @@ type request struct {
 	// library's: a result that the library has no type for, or an error.
 	answer any
 	failed *rpc.Error
+	// lost is called if the answer does not reach the client.
+	lost func()
 }
 
 type requestKey struct{}
@@ -90,7 +92,9 @@ func (e *endpoint) Handle(ctx context.Context, m *rpc.Message) (response *rpc.Re
 	case r.failed != nil:
 		return rpc.Fail(m.ID, r.failed)
 	case r.answer != nil:
-		return rpc.Succeed(m.ID, e.complete(r, r.answer))
+		response = rpc.Succeed(m.ID, e.complete(r, r.answer))
+		response.Lost = r.lost
+		return response
 	}
 	code := 0
 	switch a := answer.(type) {

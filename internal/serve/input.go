@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/genai"
@@ -31,10 +32,10 @@ type input struct {
 	handle string // empty, the word new or a handle
 	// digest is the same for the same arguments beside the handle.
 	digest string
-	// retry is the state with which a call brings answers, and asked the
-	// questions that are asked with its result.
-	retry string
-	asked []*session.Suspension
+	// asked are the questions that are asked with the call's result, and expires
+	// is until when those of an earlier call may be answered.
+	asked   []*session.Suspension
+	expires time.Time
 }
 
 // arguments reads a call's arguments. problem is what the caller should read

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -56,9 +57,7 @@ func newHouse(t *testing.T, yaml string) *house {
 	t.Helper()
 	h := &house{dir: t.TempDir(), key: []byte("the key of the house")}
 	h.runs = filepath.Join(h.dir, "runs")
-	if strings.Contains(yaml, "%q") {
-		yaml = fmt.Sprintf(yaml, h.runs)
-	}
+	yaml = strings.ReplaceAll(yaml, "%q", strconv.Quote(h.runs))
 	if err := os.WriteFile(filepath.Join(h.dir, "agent.yaml"), []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -451,6 +450,63 @@ func TestRestartBetweenQuestionAndAnswer(t *testing.T) {
 	}
 }
 
+// TestPartAnswers: a client may answer one question a call, and each call of a
+// tool runs when its own has been answered.
+func TestPartAnswers(t *testing.T) {
+	h := newHouse(t, strings.Replace(careful, `call: [{remove: {what: "a secret file"}}]`, `call: [{remove: {what: one}}, {remove: {what: two}}]`, 1))
+	w := openHTTP(t, h.open(t, nil), nil)
+	request := call(1, "remove it", modernWith(elicitation))
+	r := resultOf(t, w.mustPost("/mcp", request, modernHeader()...).last())
+	for left := 2; left > 0; left-- {
+		asked, _ := r["inputRequests"].(map[string]any)
+		if len(asked) != left || h.ran() != 2-left {
+			t.Fatalf("%d questions, ran %d times: %v", len(asked), h.ran(), r)
+		}
+		first := true
+		again := retry(request, r, func(map[string]any) any {
+			if !first {
+				return nil
+			}
+			first = false
+			return approves(nil)
+		})
+		r = resultOf(t, w.mustPost("/mcp", again, modernHeader()...).last())
+	}
+	if r["resultType"] != "complete" || h.ran() != 2 {
+		t.Errorf("ran %d times: %v", h.ran(), r)
+	}
+}
+
+// TestParkedWhileNobodyWaits: a turn whose caller waits no longer asks the one who
+// asks for it again, and does nothing twice.
+func TestParkedWhileNobodyWaits(t *testing.T) {
+	h := newHouse(t, strings.Replace(careful, `{say: "Removing.", call`, `{call: [{slow: {}}]}
+        - {say: "Removing.", call`, 1)+`  - name: slow
+    description: Takes its time.
+    shell: {script: 'echo slow >> "$RUNS"; sleep 0.5', env: {RUNS: %q}}
+serve: {timeout: 200ms, conversation: explicit}
+`)
+	f := h.open(t, nil)
+	w := openHTTP(t, f, nil)
+	request := call(1, "remove it", modernWith(elicitation))
+	m := w.mustPost("/mcp", request, modernHeader()...).last()
+	if _, isError, _ := result(t, m); !isError {
+		t.Fatal(m)
+	}
+	again := clone(request)
+	again["params"].(map[string]any)["arguments"].(map[string]any)["conversation"] = handle(t, m)
+	var r map[string]any
+	waitFor(t, "the question", func() bool {
+		r = resultOf(t, w.mustPost("/mcp", again, modernHeader()...).last())
+		return r["resultType"] == "input_required"
+	})
+	last := resultOf(t, w.mustPost("/mcp", retry(again, r, approves), modernHeader()...).last())
+	data, _ := os.ReadFile(h.runs)
+	if string(data) != "slow\nran\n" {
+		t.Errorf("ran %q: %v", data, last)
+	}
+}
+
 // TestAskerGoes: who is asked and hangs up has not approved anything.
 func TestAskerGoes(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
@@ -477,9 +533,10 @@ func TestAskerGoes(t *testing.T) {
 			t.Fatal(m)
 		}
 		stream.close()
-		// The turn goes on for the caller's sake, and the same request gets its answer.
-		texts, _, _ := result(t, w.mustPost("/mcp", call(2, "remove it", nil), "Mcp-Session-Id", s).last())
-		if !strings.Contains(strings.Join(texts, "\n"), "the caller has gone") || h.ran() != 0 {
+		// The turn waits for somebody to ask: the same request again is asked instead.
+		again := w.stream(t, call(2, "remove it", nil), "Mcp-Session-Id", s)
+		m := exchange(approves, again.next, func(m any) { w.mustPost("/mcp", m, "Mcp-Session-Id", s) })
+		if texts, _, _ := result(t, m); !strings.Contains(strings.Join(texts, "\n"), "removed a secret file") || h.ran() != 1 {
 			t.Errorf("ran %d times: %q", h.ran(), texts)
 		}
 	})

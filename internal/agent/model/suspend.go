@@ -9,6 +9,9 @@ type Suspension struct {
 	// CallID names the tool call that asks; empty when the model does. The
 	// runner sets it.
 	CallID string `json:"call_id,omitempty"`
+	// ID tells this question from every other one, also of a call that has the
+	// same id since the model's service counts anew; the runner sets it.
+	ID string `json:"id,omitempty"`
 	// Tool is the name of the tool that asks; the runner sets it too.
 	Tool string `json:"tool,omitempty"`
 	// Kind is "approval", "question" or another word that the asking side and
@@ -40,6 +43,9 @@ const (
 // Answer is what came back on a [Suspension].
 type Answer struct {
 	CallID string `json:"call_id,omitempty"` // the suspension's
+	// ID is the suspension's. An answer that comes later than at once must have
+	// it; without one it is for whatever the call asks now.
+	ID string `json:"id,omitempty"`
 	// Kind is the suspension's; the runner sets it.
 	Kind   string `json:"kind,omitempty"`
 	Action string `json:"action"` // Accept, Decline or Cancel

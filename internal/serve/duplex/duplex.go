@@ -166,6 +166,8 @@ func (c *Conn) serve(ctx context.Context, m *rpc.Message) {
 		response := c.cfg.Handler.Handle(turns.WithPeer(ctx, &peer), m)
 		if c.leave(key, r) {
 			c.send(response.Body)
+		} else {
+			response.Unsent()
 		}
 		c.conclude(passive)
 	}()

@@ -243,3 +243,27 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+type raw func(ctx context.Context) *rpc.Response
+
+func (r raw) Handle(ctx context.Context, _ *rpc.Message) *rpc.Response {
+	turns.PeerOf(ctx).Entered()
+	<-ctx.Done()
+	return r(ctx)
+}
+
+// TestUnsent: whoever made a response that is not sent hears of it.
+func TestUnsent(t *testing.T) {
+	lost := make(chan struct{})
+	w := &wire{}
+	c := New(Config{Send: w.send, Log: slog.New(slog.DiscardHandler), Handler: raw(func(context.Context) *rpc.Response {
+		return &rpc.Response{Body: []byte("{}"), Lost: func() { close(lost) }}
+	})})
+	c.Receive(t.Context(), message(1, "tools/call", "{}"))
+	c.Receive(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`))
+	<-lost
+	c.Close(errors.New("over"))
+	if err := c.Wait(t.Context()); err != nil || w.all() != "" {
+		t.Errorf("%v, sent %q", err, w.all())
+	}
+}

@@ -72,7 +72,7 @@ func indented(args json.RawMessage) string {
 // Answer reads what a client gave as the result of [Method] for a question. What
 // cannot be read is no consent.
 func Answer(q *session.Suspension, result json.RawMessage) session.Answer {
-	a := session.Answer{CallID: q.CallID, Action: model.Cancel}
+	a := session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel}
 	var got struct {
 		Action  string          `json:"action"`
 		Content json.RawMessage `json:"content"`
@@ -110,19 +110,21 @@ func Answer(q *session.Suspension, result json.RawMessage) session.Answer {
 }
 
 // Keys are the names of questions among the requests of a result: that of the
-// tool that asks, with a number from the second of the same name on.
+// tool that asks, with a number if it is taken. No two are the same, or the answer
+// to one would be taken for that to another.
 func Keys(questions []*session.Suspension) []string {
 	keys := make([]string, len(questions))
-	seen := make(map[string]int, len(questions))
+	taken := make(map[string]bool, len(questions))
 	for i, q := range questions {
 		name := q.Tool
 		if name == "" {
 			name = "model"
 		}
-		seen[name]++
-		if keys[i] = name; seen[name] > 1 {
-			keys[i] = name + "-" + strconv.Itoa(seen[name])
+		keys[i] = name
+		for n := 2; taken[keys[i]]; n++ {
+			keys[i] = name + "-" + strconv.Itoa(n)
 		}
+		taken[keys[i]] = true
 	}
 	return keys
 }

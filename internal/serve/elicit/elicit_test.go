@@ -113,3 +113,15 @@ func TestC06(t *testing.T) {
 	now = in.Expires
 	refused("too late", text, "ann", "a", in.Arguments, ErrExpired)
 }
+
+// TestKeys: whatever the tools are called, no answer is taken for another.
+func TestKeys(t *testing.T) {
+	var questions []*session.Suspension
+	for _, tool := range []string{"a", "a-2", "a", "a", "", "model", "a-2"} {
+		questions = append(questions, &session.Suspension{Tool: tool})
+	}
+	want := []string{"a", "a-2", "a-3", "a-4", "model", "model-2", "a-2-2"}
+	if diff := cmp.Diff(want, Keys(questions)); diff != "" {
+		t.Error(diff)
+	}
+}

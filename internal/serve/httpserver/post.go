@@ -197,7 +197,9 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request, m *rpc.Message
 	}
 	switch {
 	case gone.Err() != nil: // and nothing is written any more
+		response.Unsent()
 	case c != nil && s.sessions.cancelled(c):
+		response.Unsent()
 		out.quit()
 	default:
 		out.respond(status, response.Body)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -46,11 +45,13 @@ type Reporter struct {
 	count int
 	last  time.Time
 	mute  bool
-	asks  atomic.Int32 // questions that a person is being asked
 
 	mu      sync.Mutex
-	begun   bool     // the turn, which may have to wait for others
-	running []string // tools
+	begun   bool // the turn, which may have to wait for others
+	asks    int  // questions that a person is being asked
+	since   time.Time
+	asked   time.Duration // that persons have taken, until the last answer
+	running []string      // tools
 	pending []string
 	dropped int           // lines that did not fit into pending
 	ready   chan struct{} // holds a token while there is something pending
@@ -109,6 +110,10 @@ func (p *Reporter) Observe(e *session.Event) {
 	switch e.Kind {
 	case session.ToolStarted:
 		p.running = append(p.running, e.Call.Name)
+	case session.Suspended:
+		if i := slices.Index(p.running, e.Suspension.Tool); i >= 0 {
+			p.running = slices.Delete(p.running, i, i+1)
+		}
 	case session.ToolFinished:
 		if i := slices.Index(p.running, e.Call.Name); i >= 0 {
 			p.running = slices.Delete(p.running, i, i+1)
@@ -137,7 +142,7 @@ func (p *Reporter) Doing() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.asks.Load() > 0:
+	case p.asks > 0:
 		return "waiting for a person's answer"
 	case len(p.running) > 0:
 		return "running " + strings.Join(p.running, ", ")
@@ -150,13 +155,36 @@ func (p *Reporter) Doing() string {
 // Asking says that a person is being asked, which takes the time it takes; done
 // ends that.
 func (p *Reporter) Asking() (done func()) {
-	p.asks.Add(1)
-	return func() { p.asks.Add(-1) }
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asks++; p.asks == 1 {
+		p.since = time.Now()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.asks--; p.asks == 0 {
+			p.asked += time.Since(p.since)
+		}
+	}
+}
+
+// left is how much of its time to wait a caller has left that began then: what
+// persons take does not count.
+func (p *Reporter) left(limit time.Duration, began time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked := p.asked
+	if p.asks > 0 {
+		asked += time.Since(p.since)
+	}
+	return limit - (time.Since(began) - asked)
 }
 
 // Wait keeps the caller informed until the turn has ended, or the call does.
 func (p *Reporter) Wait(ctx context.Context, held *turns.Attachment, u Until) Ending {
 	p.beat("started")
+	began := time.Now()
 	silence := time.NewTimer(beatEvery)
 	defer silence.Stop()
 	gone := p.peer.Gone
@@ -194,11 +222,12 @@ func (p *Reporter) Wait(ctx context.Context, held *turns.Attachment, u Until) En
 			p.beat("still " + p.Doing())
 			silence.Reset(beatEvery)
 		case <-overdue:
-			if p.asks.Load() == 0 {
+			left := p.left(u.Overdue, began)
+			if left <= 0 {
 				p.flush()
 				return Overdue
 			}
-			overdue = time.After(progressEvery) // a person takes longer than a program
+			overdue = time.After(max(left, progressEvery))
 		case <-task:
 			if u.BecomeTask() {
 				p.flush()

@@ -62,6 +62,16 @@ type Response struct {
 	Body json.RawMessage
 	// Code is that of the error in it, 0 for a result.
 	Code int
+	// Lost, if it is set, is called when the response is not sent because the
+	// client has cancelled the request or hung up.
+	Lost func()
+}
+
+// Unsent is called by a transport that does not send the response.
+func (r *Response) Unsent() {
+	if r.Lost != nil {
+		r.Lost()
+	}
 }
 
 // Handler answers requests. The end of ctx is the client's, or the server's,

@@ -63,11 +63,11 @@ func (tt *Table) Update(_ context.Context, r *Request) (any, *rpc.Error) {
 }
 
 // Cancel serves tasks/cancel.
-func (tt *Table) Cancel(_ context.Context, r *Request) (any, *rpc.Error) {
+func (tt *Table) Cancel(ctx context.Context, r *Request) (any, *rpc.Error) {
 	t, _, bad := tt.find(r)
 	if bad != nil {
 		return nil, bad
 	}
-	t.cancel()
+	t.Cancel(ctx)
 	return struct{}{}, nil
 }

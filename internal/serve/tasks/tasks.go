@@ -11,7 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,6 +28,12 @@ const (
 	// maxTasks is how many tasks there may be; past it the one that began first
 	// of those that are over goes.
 	maxTasks = 1000
+	// maxWorking is how many of one principal may be at work. Further calls stay
+	// calls.
+	maxWorking = 100
+	// maxBytes is how much the results of all tasks may hold; past it those that
+	// began first go.
+	maxBytes = 64 << 20
 	// pollEvery is how often a client should ask for a task.
 	pollEvery = time.Second
 )
@@ -59,14 +64,16 @@ func NewTable(now func() time.Time, askTime time.Duration) *Table {
 type Spec struct {
 	ID        string // unguessable
 	Principal string // whose it is
-	// Kept is how long it is kept from now on.
-	Kept time.Duration
+	// Kept is how long it is kept after it is over, and Expected how long it will
+	// take until then, more or less.
+	Kept, Expected time.Duration
 	// Message says what it is at.
 	Message string
 	// Protocol is the version that its client speaks.
 	Protocol string
-	// Stop stops the work. It is called once at most.
-	Stop func()
+	// Stop stops the work. It is called once at most, and let go of when the task
+	// is over.
+	Stop func(ctx context.Context)
 }
 
 // Task is a call that its client does not wait for any more.
@@ -93,11 +100,19 @@ type Task struct {
 // at work.
 func (tt *Table) Add(s Spec) *Task {
 	now := tt.now()
-	t := &Task{Spec: s, table: tt, began: now, updated: now, expires: now.Add(s.Kept), status: works, message: s.Message}
+	t := &Task{Spec: s, table: tt, began: now, updated: now, status: works, message: s.Message}
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
-	maps.DeleteFunc(tt.all, func(_ string, old *Task) bool { return !now.Before(old.expires) })
-	if len(tt.all) >= maxTasks && !tt.dropOldest() {
+	working := 0
+	for id, old := range tt.all {
+		switch over, expires := old.end(); {
+		case !over && old.Principal == s.Principal:
+			working++
+		case over && !now.Before(expires):
+			delete(tt.all, id)
+		}
+	}
+	if working >= maxWorking || len(tt.all) >= maxTasks && !tt.dropOldest() {
 		return nil
 	}
 	tt.all[t.ID] = t
@@ -109,7 +124,7 @@ func (tt *Table) Add(s Spec) *Task {
 func (tt *Table) dropOldest() bool {
 	var oldest *Task
 	for _, old := range tt.all {
-		if old.over() && (oldest == nil || old.began.Before(oldest.began)) {
+		if over, _ := old.end(); over && (oldest == nil || old.began.Before(oldest.began)) {
 			oldest = old
 		}
 	}
@@ -125,7 +140,11 @@ func (tt *Table) of(principal string, ids []string) []*Task {
 	defer tt.mu.Unlock()
 	var found []*Task
 	for _, id := range ids[:min(len(ids), maxListened)] {
-		if t := tt.all[id]; t != nil && t.Principal == principal && !slices.Contains(found, t) && tt.now().Before(t.expires) {
+		t := tt.all[id]
+		if t == nil || t.Principal != principal || slices.Contains(found, t) {
+			continue
+		}
+		if over, expires := t.end(); !over || tt.now().Before(expires) {
 			found = append(found, t)
 		}
 	}
@@ -146,12 +165,20 @@ func (t *Task) state() map[string]any {
 	state := map[string]any{
 		"taskId": t.ID, "status": t.status,
 		"createdAt": stamp(t.began), "lastUpdatedAt": stamp(t.updated),
-		"ttlMs": t.Kept.Milliseconds(), "pollIntervalMs": pollEvery.Milliseconds(),
+		"ttlMs": t.ttl().Milliseconds(), "pollIntervalMs": pollEvery.Milliseconds(),
 	}
 	if t.message != "" {
 		state["statusMessage"] = t.message
 	}
 	return state
+}
+
+// ttl is how long the task is kept from its beginning on, or will be. t.mu is held.
+func (t *Task) ttl() time.Duration {
+	if t.isOver() {
+		return t.expires.Sub(t.began)
+	}
+	return max(t.Expected, t.updated.Sub(t.began)) + t.Kept
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
@@ -175,13 +202,14 @@ func (t *Task) detailed() (state map[string]any, change int, over bool) {
 	return state, t.change, t.isOver()
 }
 
-func (t *Task) over() bool {
+// end says whether the task is over, and until when it is kept then.
+func (t *Task) end() (over bool, expires time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.isOver()
+	return t.isOver(), t.expires
 }
 
-// isOver is over with t.mu held.
+// isOver is end with t.mu held.
 func (t *Task) isOver() bool { return t.status == completed || t.status == cancelled }
 
 // become notes a change of the task. t.mu is held.
@@ -231,7 +259,7 @@ func (t *Task) Ask(ctx context.Context, questions []*session.Suspension) []sessi
 	t.asked++
 	for i, key := range elicit.Keys(questions) {
 		if t.asked > 1 { // no key is ever used twice
-			key += "." + strconv.Itoa(t.asked)
+			key += ".round" + strconv.Itoa(t.asked)
 		}
 		t.open[key] = questions[i]
 	}
@@ -283,22 +311,54 @@ func (t *Task) answer(responses map[string]json.RawMessage) {
 // Finish keeps the result of the work, unless the task has been cancelled.
 func (t *Task) Finish(result json.RawMessage) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.status != cancelled {
-		t.result = result
+		t.result, t.Stop = result, nil
+		t.expires = t.table.now().Add(t.Kept)
 		t.become(completed, fmt.Sprintf("took %s", t.table.now().Sub(t.began).Round(time.Second)))
+	}
+	t.mu.Unlock()
+	t.table.trim(t)
+}
+
+// trim drops results that are too many bytes together, but the newest.
+func (tt *Table) trim(newest *Task) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	total := 0
+	for _, t := range tt.all {
+		total += t.size()
+	}
+	for total > maxBytes {
+		var oldest *Task
+		for _, t := range tt.all {
+			if t != newest && t.size() > 0 && (oldest == nil || t.began.Before(oldest.began)) {
+				oldest = t
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		total -= oldest.size()
+		delete(tt.all, oldest.ID)
 	}
 }
 
-// cancel stops the work, unless it is over.
-func (t *Task) cancel() {
+func (t *Task) size() int {
 	t.mu.Lock()
-	over := t.isOver()
+	defer t.mu.Unlock()
+	return len(t.result)
+}
+
+// Cancel stops the work, unless it is over.
+func (t *Task) Cancel(ctx context.Context) {
+	t.mu.Lock()
+	stop, over := t.Stop, t.isOver()
 	if !over {
+		t.Stop, t.expires = nil, t.table.now().Add(t.Kept)
 		t.become(cancelled, "cancelled by the client")
 	}
 	t.mu.Unlock()
 	if !over {
-		t.Stop()
+		stop(ctx)
 	}
 }

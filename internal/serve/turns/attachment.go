@@ -12,8 +12,10 @@ type Attachment struct {
 	turn     *turn
 	observe  func(*session.Event)
 	ask      func(context.Context, []*session.Suspension) []session.Answer
+	holds    func() bool
 	ended    func(context.Context)
-	absent   bool // guarded like turn.attached
+	left     chan struct{} // closed when it is detached
+	absent   bool          // guarded like turn.attached
 }
 
 // Done is closed when the turn has ended; all its events have been observed
@@ -70,11 +72,28 @@ func (a *Attachment) Cancel() {
 	t.cancel(ErrCancelled)
 }
 
+// answer asks whoever waits, for as long as he does.
+func (a *Attachment) answer(ctx context.Context, questions []*session.Suspension) []session.Answer {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-a.left:
+			stop()
+		case <-ctx.Done(): // at the latest when we return
+		}
+	}()
+	return a.ask(ctx, questions)
+}
+
 // detach reports whether a was still attached.
 func (t *turn) detach(a *Attachment) bool {
 	t.watchMu.Lock()
 	defer t.watchMu.Unlock()
 	_, ok := t.attached[a]
-	delete(t.attached, a)
+	if ok {
+		delete(t.attached, a)
+		close(a.left)
+	}
 	return ok
 }

@@ -78,7 +78,12 @@ type Request struct {
 	// Ask puts the questions of a turn that has parked, for which it may take its
 	// time, and gives the answers with which the turn goes on; without any the
 	// turn stays parked and ends here. It may be nil.
-	Ask func(ctx context.Context, questions []*session.Suspension) []session.Answer
+	// If its caller has gone meanwhile, another one is asked; if none is there,
+	// whoever asks for the same turn within AskTimeout. Holds reports whether Ask
+	// can give answers itself, which is better.
+	Ask        func(ctx context.Context, questions []*session.Suspension) []session.Answer
+	Holds      func() bool
+	AskTimeout time.Duration
 	// Ended is called once, when the turn has ended and whoever asks is still
 	// attached. It may be nil.
 	Ended func(ctx context.Context)
@@ -137,6 +142,7 @@ type turn struct {
 
 	watchMu  sync.Mutex
 	attached map[*Attachment]struct{}
+	joined   chan struct{} // closed when somebody attaches, if anybody waits for that
 }
 
 // awaits reports whether a turn is there for a request that is sent again: its
@@ -226,8 +232,12 @@ func (r *Registry) join(t *turn, q Request) (*Attachment, error) {
 	if t.over {
 		r.kept = slices.DeleteFunc(r.kept, func(k *turn) bool { return k == t })
 	}
-	a := &Attachment{registry: r, turn: t, observe: q.Observe, ask: q.Ask, ended: q.Ended}
+	a := &Attachment{registry: r, turn: t, observe: q.Observe, ask: q.Ask, holds: q.Holds, ended: q.Ended, left: make(chan struct{})}
 	t.attached[a] = struct{}{}
+	if t.joined != nil {
+		close(t.joined)
+		t.joined = nil
+	}
 	return a, nil
 }
 
@@ -293,28 +303,12 @@ func (r *Registry) run(ctx context.Context, t *turn, q Request) (out Outcome) {
 		if err != nil || len(answer.Questions) == 0 {
 			return out
 		}
-		answers := t.ask(ctx, answer.Questions)
+		answers := t.ask(ctx, q.AskTimeout, answer.Questions)
 		if len(answers) == 0 {
 			return out
 		}
 		next = agent.Turn{Key: q.Turn.Key, Mode: session.MustExist, Caller: q.Turn.Caller, Answers: answers}
 	}
-}
-
-// ask has one of those who wait answer the questions of a parked turn.
-func (t *turn) ask(ctx context.Context, questions []*session.Suspension) []session.Answer {
-	t.watchMu.Lock()
-	var ask func(context.Context, []*session.Suspension) []session.Answer
-	for a := range t.attached {
-		if a.ask != nil && (ask == nil || !a.absent) {
-			ask = a.ask
-		}
-	}
-	t.watchMu.Unlock()
-	if ask == nil {
-		return nil
-	}
-	return ask(ctx, questions)
 }
 
 // end records how the turn ended, and does what waited for its conversation
