@@ -123,8 +123,12 @@ func (c *call) wait(ctx context.Context) *mcp.CallToolResult {
 	case progress.Ended:
 		out := c.held.Outcome()
 		c.held.Leave(!closed(c.request.peer.Gone))
-		if parked(out) {
+		switch {
+		case parked(out) && c.request.Modern():
 			return c.inputRequired(out.Answer.Questions...)
+		case parked(out): // it was stopped while somebody was asked
+			c.forget(ctx, false)
+			return failure("the agent's question was not answered before its turn was stopped: make the request again")
 		}
 		c.forget(ctx, false)
 		return c.result(ctx, out)

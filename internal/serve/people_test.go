@@ -507,6 +507,23 @@ serve: {timeout: 200ms, conversation: explicit}
 	}
 }
 
+// TestStoppedWhileAsked: a turn that is stopped while somebody is asked ends with
+// an error, and not in a form that the client's version of MCP does not have.
+func TestStoppedWhileAsked(t *testing.T) {
+	h := newHouse(t, careful)
+	w := openHTTP(t, h.open(t, nil), func(c *httpserver.Config) { c.DrainTimeout = 50 * time.Millisecond })
+	s := w.mustPost("/mcp", initializeWith("2025-11-25", elicitation)).header.Get("Mcp-Session-Id")
+	stream := w.stream(t, call(1, "remove it", nil), "Mcp-Session-Id", s)
+	if m := stream.next(); m["method"] != "elicitation/create" {
+		t.Fatal(m)
+	}
+	w.stop()
+	m := exchange(ignores, stream.next, func(any) {})
+	if texts, isError, r := result(t, m); !isError || r["resultType"] != nil || h.ran() != 0 {
+		t.Errorf("ran %d times: %q, %v", h.ran(), texts, r)
+	}
+}
+
 // TestAskerGoes: who is asked and hangs up has not approved anything.
 func TestAskerGoes(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -168,7 +169,13 @@ func TestTaskAsks(t *testing.T) {
 		"ignores":  {ignores, 0, "nobody answered within"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, strings.Replace(careful, "requires_approval", "timeout: 30s\n    requires_approval", 1)+"serve: {task_after: 1ms}\n")
+			// It asks when the call has become a task, and not before.
+			h := newHouse(t, strings.Replace(careful, "- {say:", `- {call: [{wait: {}}]}
+        - {say:`, 1)+`  - name: wait
+    description: Waits until it may go on.
+    shell: {script: 'until [ -e "$RUNS.go" ]; do sleep 0.02; done', env: {RUNS: %q}}
+serve: {task_after: 1ms}
+`)
 			f := h.open(t, func(o *serve.Options) {
 				if name == "ignores" {
 					o.AskTimeout = 100 * time.Millisecond
@@ -185,10 +192,12 @@ func TestTaskAsks(t *testing.T) {
 				}
 				return resultOf(t, w.mustPost("/mcp", m, header...).last())
 			}
-			// The turn may park before the call becomes a task.
 			r := post(call(1, "remove it", takesTasks()))
-			if r["resultType"] == "input_required" {
-				t.Skip("the turn was faster than the task")
+			if r["resultType"] != "task" {
+				t.Fatal(r)
+			}
+			if err := os.WriteFile(h.runs+".go", nil, 0o600); err != nil {
+				t.Fatal(err)
 			}
 			id := fmt.Sprint(r["taskId"])
 			var last map[string]any

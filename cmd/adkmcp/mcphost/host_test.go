@@ -171,10 +171,10 @@ func connect(t *testing.T, ctx context.Context, s *Server, ask func(context.Cont
 
 func TestAsk(t *testing.T) {
 	for name, s := range servers(t) {
+		if !s.Asks() { // over the deprecated SSE: nothing to test
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			if !s.Asks() {
-				t.Skip("it cannot ask")
-			}
 			var asking atomic.Int32
 			var mu sync.Mutex
 			var order []string

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
@@ -102,7 +101,7 @@ func (c *Catalog) readOpened(f *os.File, err error, mimeType string) ([]byte, st
 	case len(data) > c.opts.MaxRead:
 		return nil, "", fmt.Errorf("%w: it has %d bytes, at most %d are served", errTooLarge, max(info.Size(), int64(len(data))), c.opts.MaxRead)
 	}
-	return data, cmp.Or(mimeType, typeOf(f.Name()), guess(data)), nil
+	return data, cmp.Or(mimeType, mediatype.Of(f.Name(), data)), nil
 }
 
 // reason takes the operation and the path away from an error.
@@ -112,85 +111,4 @@ func reason(err error) error {
 		return at.Err
 	}
 	return err
-}
-
-// typeOf goes by a file's ending; empty for one that is not known. The table is
-// our own, since that of the system differs from machine to machine.
-func typeOf(name string) string {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".txt", ".log":
-		return textType
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".csv":
-		return "text/csv"
-	case ".html", ".htm":
-		return "text/html"
-	case ".css":
-		return "text/css"
-	case ".js", ".mjs":
-		return "text/javascript"
-	case ".json":
-		return "application/json"
-	case ".yaml", ".yml":
-		return "application/yaml"
-	case ".xml":
-		return "application/xml"
-	case ".svg":
-		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".gif":
-		return "image/gif"
-	case ".webp":
-		return "image/webp"
-	case ".wav":
-		return "audio/wav"
-	case ".mp3":
-		return "audio/mpeg"
-	case ".ogg", ".oga", ".opus":
-		return "audio/ogg"
-	case ".flac":
-		return "audio/flac"
-	case ".mp4":
-		return "video/mp4"
-	case ".webm":
-		return "video/webm"
-	case ".pdf":
-		return "application/pdf"
-	case ".zip":
-		return "application/zip"
-	}
-	return ""
-}
-
-// guess goes by the data where the name says nothing.
-func guess(data []byte) string {
-	if utf8.Valid(data) {
-		return textType
-	}
-	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	if kind == "audio/wave" { // a third name for it, which hosts do not know
-		return "audio/wav"
-	}
-	return kind
-}
-
-// isText reports whether what has this MIME type is text. Whether it can be sent
-// as such is up to its bytes.
-func isText(mimeType string) bool {
-	kind, _, _ := strings.Cut(strings.ToLower(mimeType), ";")
-	kind = strings.TrimSpace(kind)
-	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml") {
-		return true
-	}
-	switch kind {
-	case "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/sql",
-		"application/javascript", "application/x-javascript", "application/ecmascript", "application/typescript",
-		"application/graphql", "application/x-sh", "application/x-ndjson", "application/jsonl", "application/x-www-form-urlencoded":
-		return true
-	}
-	return false
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 )
@@ -106,7 +107,7 @@ func (c *Catalog) fileContent(f *offer, p *config.Prompt, path string) (mcp.Cont
 		return nil, &rpc.Error{Code: rpc.CodeInternal, Message: fmt.Sprintf("the file %s of the prompt %s cannot be read: %v", name, p.Name, err)}
 	}
 	switch kind, _, _ := strings.Cut(mimeType, "/"); {
-	case isText(mimeType):
+	case mediatype.IsText(mimeType):
 	case kind == "image":
 		return mcp.NewImageContent(base64.StdEncoding.EncodeToString(data), mimeType), nil
 	case kind == "audio":

@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 )
@@ -114,7 +115,7 @@ func (r *resource) listedType() string {
 	case r.Text != nil:
 		return textType
 	case r.File != nil && len(r.File.Segments) > 0: // the text after the last place
-		return typeOf(r.File.Segments[len(r.File.Segments)-1].Text)
+		return mediatype.OfName(r.File.Segments[len(r.File.Segments)-1].Text)
 	}
 	return ""
 }
@@ -185,7 +186,7 @@ func (c *Catalog) artifact(ctx context.Context, agent, id string) ([]byte, strin
 		}
 		return nil, "", err
 	}
-	return a.Data, cmp.Or(a.MIMEType, guess(a.Data)), nil
+	return a.Data, cmp.Or(a.MIMEType, mediatype.Of(a.Name, a.Data)), nil
 }
 
 // fill puts values into places. It measures first: a place may stand many times.
@@ -219,7 +220,7 @@ func (c *Catalog) resourceHandler(f *offer) server.ResourceHandlerFunc {
 
 // contents are text where the MIME type says so and the bytes are, else a blob.
 func contents(uri, mimeType string, data []byte) mcp.ResourceContents {
-	if isText(mimeType) && utf8.Valid(data) {
+	if mediatype.IsText(mimeType) && utf8.Valid(data) {
 		return mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: string(data)}
 	}
 	return mcp.BlobResourceContents{URI: uri, MIMEType: mimeType, Blob: base64.StdEncoding.EncodeToString(data)}

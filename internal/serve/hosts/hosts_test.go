@@ -65,7 +65,7 @@ func TestPlaces(t *testing.T) {
 		"darwin":  {"HOME": "/Users/ann"},
 		"windows": {"USERPROFILE": `C:\Users\ann`, "APPDATA": `C:\Users\ann\AppData\Roaming`},
 	} {
-		sys := System{GOOS: goos, Dir: "/work", Lookup: lookup(env)}
+		sys := System{GOOS: goos, Dir: "/project", Lookup: lookup(env)}
 		if goos == "windows" {
 			sys.Dir = `D:\work`
 		}
@@ -89,7 +89,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestPlacesOfVariables(t *testing.T) {
-	sys := System{GOOS: "linux", Dir: "/work", Lookup: lookup(map[string]string{
+	sys := System{GOOS: "linux", Dir: "/project", Lookup: lookup(map[string]string{
 		"HOME": "/home/ann", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "COPILOT_HOME": "/e", "XDG_CONFIG_HOME": "/x", "APPDATA": "/not",
 	})}
 	for name, want := range map[string]string{

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
@@ -69,14 +69,14 @@ type saveArgs struct {
 }
 
 func (s shelf) save(ctx context.Context, call *agent.Call, args *saveArgs) (*agent.Result, error) {
-	a := artifact.Artifact{Name: args.Name, MIMEType: cmp.Or(args.MIMEType, typeByName(args.Name))}
+	a := artifact.Artifact{Name: args.Name, MIMEType: cmp.Or(args.MIMEType, mediatype.OfName(args.Name))}
 	switch {
 	case (args.Content == nil) == (args.Data == nil):
 		return nil, errors.New("nothing was saved: give either content, which is text, or data, which is base64")
 	case args.Content != nil:
 		a.MIMEType = cmp.Or(a.MIMEType, "text/plain")
 		a.Data = []byte(*args.Content)
-		if !isText(a.MIMEType) {
+		if !mediatype.IsText(a.MIMEType) {
 			return nil, fmt.Errorf("nothing was saved: content is text, but %s is to be of type %s; give its bytes as data, in base64, or another type or name", args.Name, a.MIMEType)
 		}
 	default:
@@ -123,7 +123,7 @@ func (s shelf) load(ctx context.Context, call *agent.Call, args *loadArgs) (*age
 			return nil, unknownArtifact(name, all)
 		case err != nil:
 			return nil, err
-		case isText(a.MIMEType) && utf8.Valid(a.Data):
+		case mediatype.IsText(a.MIMEType) && utf8.Valid(a.Data):
 			fmt.Fprintf(&b, "%s:\n%s\n", about(a.Info()), strings.TrimSuffix(string(a.Data), "\n"))
 		case len(a.Data) == 0:
 			fmt.Fprintln(&b, about(a.Info()))
@@ -162,55 +162,4 @@ func unknownArtifact(name string, all []session.Artifact) error {
 		names = append(names, fmt.Sprintf("and %d more", n))
 	}
 	return fmt.Errorf("there is no artifact %q; there are: %s", name, strings.Join(names, ", "))
-}
-
-// isText reports whether what is of a type can be read as text.
-func isText(kind string) bool {
-	kind, _, _ = strings.Cut(kind, ";")
-	for _, suffix := range []string{"+json", "+xml", "+yaml", "/json", "/xml", "/yaml", "/x-yaml", "/toml", "/javascript", "/x-ndjson", "/sql"} {
-		if strings.HasSuffix(kind, suffix) {
-			return true
-		}
-	}
-	return strings.HasPrefix(kind, "text/")
-}
-
-// typeByName gives the type that a name's ending stands for, or nothing. The
-// system's own tables would differ from machine to machine.
-func typeByName(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".txt", ".log":
-		return "text/plain"
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".html", ".htm":
-		return "text/html"
-	case ".css":
-		return "text/css"
-	case ".csv":
-		return "text/csv"
-	case ".js":
-		return "text/javascript"
-	case ".json":
-		return "application/json"
-	case ".xml":
-		return "application/xml"
-	case ".yaml", ".yml":
-		return "application/yaml"
-	case ".svg":
-		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".gif":
-		return "image/gif"
-	case ".webp":
-		return "image/webp"
-	case ".pdf":
-		return "application/pdf"
-	case ".zip":
-		return "application/zip"
-	}
-	return ""
 }

@@ -293,7 +293,7 @@ func FuzzShownArguments(f *testing.F) {
 	secrets := newRedactor([]string{"hunter2hunter2"})
 	f.Fuzz(func(t *testing.T, args []byte) {
 		if !json.Valid(args) {
-			t.Skip()
+			return // no input of ours
 		}
 		got, err := shownArguments(args, secrets)
 		if err != nil || !json.Valid(got) || len(got) > maxShownBytes || bytes.Contains(got, []byte("hunter2hunter2")) {

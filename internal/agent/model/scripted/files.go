@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 )
 
@@ -30,7 +29,7 @@ func readFiles(paths []string) ([]*genai.Part, error) {
 		}
 		left -= int64(len(data))
 		parts = append(parts, &genai.Part{InlineData: &genai.Blob{
-			MIMEType: mimeType(path, data), Data: data, DisplayName: filepath.Base(path),
+			MIMEType: mediatype.Of(path, data), Data: data, DisplayName: filepath.Base(path),
 		}})
 	}
 	return parts, nil
@@ -62,56 +61,4 @@ func readFile(path string, most int64) (data []byte, err error) {
 		err = fmt.Errorf("the files of one step may have %d bytes together", maxFileBytes)
 	}
 	return data, err
-}
-
-// mimeType goes by the file's ending, or else by how its content begins. The
-// table is our own, since that of the system differs from machine to machine.
-func mimeType(path string, data []byte) string {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png":
-		return "image/png"
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".gif":
-		return "image/gif"
-	case ".webp":
-		return "image/webp"
-	case ".svg":
-		return "image/svg+xml"
-	case ".wav":
-		return "audio/wav"
-	case ".mp3":
-		return "audio/mpeg"
-	case ".ogg", ".oga", ".opus":
-		return "audio/ogg"
-	case ".flac":
-		return "audio/flac"
-	case ".mp4":
-		return "video/mp4"
-	case ".webm":
-		return "video/webm"
-	case ".pdf":
-		return "application/pdf"
-	case ".txt", ".log":
-		return "text/plain"
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".csv":
-		return "text/csv"
-	case ".html", ".htm":
-		return "text/html"
-	case ".json":
-		return "application/json"
-	case ".yaml", ".yml":
-		return "application/yaml"
-	case ".xml":
-		return "application/xml"
-	case ".zip":
-		return "application/zip"
-	}
-	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	if kind == "audio/wave" { // a third name for it, which hosts do not know
-		return "audio/wav"
-	}
-	return kind
 }

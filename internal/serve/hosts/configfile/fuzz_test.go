@@ -31,7 +31,7 @@ func FuzzEdit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint, text string) {
 		k := kinds[names[kind%uint(len(names))]]
 		if tooDeep([]byte(text)) {
-			t.Skip()
+			return // no input of ours
 		}
 		after, err := k.Set(text, "new", entry())
 		if err != nil {
