@@ -249,19 +249,26 @@ func (t *Task) unwatch(l *listener) {
 }
 
 // Ask shows the questions to whoever asks for the task, and waits for the
-// answers. Those that do not come in time count as none.
+// answers. Those that do not come in time count as none; a task that is over asks
+// nothing.
 func (t *Task) Ask(ctx context.Context, questions []*session.Suspension) []session.Answer {
 	t.mu.Lock()
+	if t.isOver() { // cancelled while the turn was about to ask
+		t.mu.Unlock()
+		return nil
+	}
 	t.open = make(map[string]*session.Suspension, len(questions))
 	t.answers = make(map[string]session.Answer, len(questions))
 	t.answered = make(chan struct{})
 	answered := t.answered
 	t.asked++
-	for i, key := range elicit.Keys(questions) {
+	keys := elicit.Keys(questions)
+	for i, q := range questions {
+		key := keys[i]
 		if t.asked > 1 { // no key is ever used twice
 			key += ".round" + strconv.Itoa(t.asked)
 		}
-		t.open[key] = questions[i]
+		t.open[key] = q
 	}
 	t.become(asks, questions[0].Message)
 	t.mu.Unlock()
