@@ -55,6 +55,7 @@ type Memory struct {
 	opts MemoryOptions
 
 	mu     sync.Mutex
+	uses   int64 // of conversations
 	closed bool
 	size   int
 	convs  map[session.Key]*conversation
@@ -72,6 +73,7 @@ type conversation struct {
 	key   session.Key
 	place *list.Element // in the owner's list
 	used  time.Time
+	turn  int64 // counts uses, since a clock may show the same time twice
 	size  int
 	count int
 	names map[string][]*Artifact // the versions in order
@@ -225,7 +227,8 @@ func (m *Memory) grow(o *owner, c *conversation, by int) {
 }
 
 func (m *Memory) touch(c *conversation) {
-	c.used = m.opts.Now()
+	m.uses++
+	c.used, c.turn = m.opts.Now(), m.uses
 	m.owners[c.key.Principal].convs.MoveToBack(c.place)
 }
 
@@ -255,7 +258,7 @@ func (m *Memory) victim(keep *conversation) *conversation {
 			}
 			c = next.Value.(*conversation)
 		}
-		if o.size > most || o.size == most && found != nil && c.used.Before(found.used) {
+		if o.size > most || o.size == most && found != nil && c.turn < found.turn {
 			found, most = c, o.size
 		}
 	}
