@@ -34,14 +34,16 @@ type Agent struct {
 	_ string `yaml:"$schema" doc:"The JSON Schema of this file, for the editor."`
 	_ any    `yaml:"x-*"`
 
-	Class       string `yaml:"agent_class" default:"LlmAgent" enum:"LlmAgent,google.adk.agents.LlmAgent,google.adk.agents.llm_agent.LlmAgent" why:"this version runs LLM agents; Python classes cannot run here" doc:"The kind of agent, as in ADK."`
-	Name        string `yaml:"name" required:"true" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" form:"a letter, then letters, digits, _ and -" why:"hosts and models take nothing else for a tool's name" doc:"The agent's name, and that of the MCP tool."`
-	Title       string `yaml:"title" doc:"The name that people see."`
-	Description string `yaml:"description" doc:"What the agent is good for. The calling model reads it to decide whether to call."`
-	Model       Model  `yaml:"model" env:"true" default:"gemini-flash-latest" doc:"A model's name, provider/name, or a mapping."`
-	Instruction string `yaml:"instruction" required:"true" doc:"What the model is told. {name} is a key of the session's state, {name?} one that may be missing."`
-	Tools       []Tool `yaml:"tools" doc:"What the model may call."`
-	OutputKey   string `yaml:"output_key" doc:"The key of the session's state that the answer is kept under."`
+	Class       string      `yaml:"agent_class" default:"LlmAgent" enum:"LlmAgent,google.adk.agents.LlmAgent,google.adk.agents.llm_agent.LlmAgent" why:"this version runs LLM agents; Python classes cannot run here" doc:"The kind of agent, as in ADK."`
+	Name        string      `yaml:"name" required:"true" max:"63" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" form:"a letter, then letters, digits, _ and -" why:"hosts and models take nothing else for a tool's name" doc:"The agent's name, and that of the MCP tool."`
+	Title       string      `yaml:"title" doc:"The name that people see."`
+	Description string      `yaml:"description" doc:"What the agent is good for. The calling model reads it to decide whether to call."`
+	Model       Model       `yaml:"model" env:"true" default:"gemini-flash-latest" doc:"A model's name, provider/name, or a mapping."`
+	Instruction string      `yaml:"instruction" required:"true" doc:"What the model is told. {name} is a key of the session's state, {name?} one that may be missing."`
+	Tools       []Tool      `yaml:"tools" doc:"What the model may call."`
+	MCPServers  []MCPServer `yaml:"mcp_servers" entries:"true" doc:"MCP servers by name, as in a host's mcp.json; tools name them with mcp: NAME."`
+	Memory      string      `yaml:"memory" default:"none" enum:"none,auto" doc:"auto: what was said in turns that have ended can be found with load_memory and preload_memory in later conversations of the same caller."`
+	OutputKey   string      `yaml:"output_key" doc:"The key of the session's state that the answer is kept under."`
 
 	InputSchema  json.RawMessage `yaml:"input_schema" type:"object" doc:"A JSON Schema of type object for the tool's arguments, which then stand in place of request."`
 	OutputSchema json.RawMessage `yaml:"output_schema" type:"object" doc:"A JSON Schema of type object that the answer, then JSON, must match."`

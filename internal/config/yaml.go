@@ -90,6 +90,21 @@ func (q *QueryParam) DecodeYAML(c *strictyaml.Cursor) {
 // DescribeYAML is the schema of DecodeYAML.
 func (*QueryParam) DescribeYAML(*strictyaml.Generator) strictyaml.Object { return textSchema() }
 
+// DecodeYAML reads the value of a part, or a mapping.
+func (m *Part) DecodeYAML(c *strictyaml.Cursor) {
+	if c.Node().Kind == strictyaml.Mapping {
+		c.DecodeStruct(m)
+	} else {
+		m.Value.DecodeYAML(c)
+	}
+	m.Name = c.Key()
+}
+
+// DescribeYAML is the schema of DecodeYAML.
+func (*Part) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
+	return strictyaml.AnyOf(textSchema(), g.Struct(Part{}))
+}
+
 // The providers that this version has.
 const (
 	Gemini   = "gemini"

@@ -3,8 +3,8 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -102,24 +102,41 @@ func (*Parameter) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 	return strictyaml.Object{{Key: "type", Value: "object"}, {Key: "properties", Value: properties}}
 }
 
-// kindKeys are the keys of which one says what kind of tool an entry is.
-var kindKeys = []string{"shell", "http", "ask"}
+// kindKeys say what kind of tool an entry is.
+var kindKeys = []string{"shell", "http", "ask", "mcp", "openapi", "agent"}
 
 // anyKind names them in messages.
-const anyKind = "shell, http or ask"
+const anyKind = "shell, http, ask, mcp, openapi or agent"
+
+// toolsetKeys choose and name the tools of the kinds that give several.
+var toolsetKeys = []string{"include", "exclude", "prefix"}
 
 // builtins are the tools without a kind key, each with the names that a model
 // sees.
 var builtins = map[string][]string{
+	"code_execution":  {"code_execution"},
 	"current_time":    {"current_time"},
 	"files":           {"files_list", "files_read", "files_search", filesWrite},
 	"get_user_choice": {"get_user_choice"},
+	"google_search":   {"google_search"},
 	"load_artifacts":  {"load_artifacts"},
+	"load_memory":     {"load_memory"},
+	"load_web_page":   {"load_web_page"},
+	"preload_memory":  {"preload_memory"},
 	"save_artifact":   {"save_artifact"},
+	"url_context":     {"url_context"},
 }
 
 // filesWrite is there only where writing is allowed.
 const filesWrite = "files_write"
+
+// ToolSearch is the tool that finds deferred ones; it is there when there are
+// any.
+const ToolSearch = "tool_search"
+
+// adkEntries are the names of ADK's entries that package load turns into ours
+// before they are decoded.
+var adkEntries = []string{"AgentTool", "MCPToolset", "McpToolset"}
 
 // DecodeYAML reads one entry of tools and sees that it is of one kind.
 func (t *Tool) DecodeYAML(c *strictyaml.Cursor) {
@@ -132,51 +149,92 @@ func (t *Tool) DecodeYAML(c *strictyaml.Cursor) {
 		}
 	}
 	name := n.Get("name")
-	isBuiltin := len(kinds) == 0 && name != nil && builtins[name.Text] != nil
-	switch {
-	case isBuiltin || n.Kind != strictyaml.Mapping:
-		c.DecodeStruct(t)
-	case len(kinds) == 0: // nobody knows what its args mean
-		c.DecodeStruct(t, "name", "args")
-	default:
-		c.DecodeStruct(t, "args")
-	}
 	switch {
 	case n.Kind != strictyaml.Mapping:
+		c.DecodeStruct(t)
 	case len(kinds) > 1:
+		c.DecodeStruct(t, "args")
 		c.KeyErrorf(kinds[1], "make two tools of it", "%s stands beside %s; a tool is of one kind", kinds[1], kinds[0])
 	case len(kinds) == 1:
-		t.Schema = t.schema(n.Get("input_schema"))
-		refuseBeside(c, kinds[0]+" tools take parameters", "args")
-		if n.Get("http") != nil && t.HTTP == nil {
-			c.KeyErrorf("http", "", "has no value, want a mapping")
-		}
-	case isBuiltin:
-		refuseBeside(c, "a built-in brings its own", "description", "parameters", "input_schema")
-		if t.Builtin == nil {
-			t.Builtin = &Builtin{}
-		}
-	case name != nil && !slices.ContainsFunc(n.Pairs, func(p strictyaml.Pair) bool { return refusedKeys[reflect.TypeFor[Tool]()][p.Key.Text] != "" }):
+		c.DecodeStruct(t, "args")
+		t.decodedKind(c, kinds[0])
+	case name == nil:
+		c.DecodeStruct(t, "args")
+		t.nameMissing(c)
+	case builtins[name.Text] != nil:
+		c.DecodeStruct(t)
+		t.decodedBuiltin(c)
+	default: // nobody knows what its args mean
+		c.DecodeStruct(t, "name", "args")
 		unknownBuiltin(c, name.Text)
+	}
+	t.dropConstants()
+}
+
+// decodedKind sees that what stands beside the key of a kind goes with it.
+func (t *Tool) decodedKind(c *strictyaml.Cursor, kind string) {
+	const ownDescription = "the %s itself says what each tool is called, does and takes"
+	switch kind {
+	case "mcp", "openapi":
+		whose := map[string]string{"mcp": "server", "openapi": "document"}[kind]
+		refuseBeside(c, fmt.Sprintf(ownDescription, whose), "remove it; prefix goes before the names, include and exclude choose among them",
+			"name", "description", "parameters", "input_schema", "args")
+		return
+	case "agent":
+		refuseBeside(c, "the agent takes what its own input_schema says, by default one text", "remove it", "parameters", "input_schema", "args")
+	default:
+		if c.Node().Get("name") == nil {
+			t.nameMissing(c)
+		}
+		t.Schema = t.schema(c.Node().Get("input_schema"))
+		refuseBeside(c, kind+" tools take parameters", "remove it", "args")
+	}
+	if kind == "http" && t.HTTP == nil {
+		c.KeyErrorf("http", "", "has no value, want a mapping")
+	}
+	refuseBeside(c, "it is for the tools of a server or a document", "remove it", toolsetKeys...)
+}
+
+// decodedBuiltin sees that what stands beside the name of a built-in goes with
+// it.
+func (t *Tool) decodedBuiltin(c *strictyaml.Cursor) {
+	refuseBeside(c, "a built-in brings its own", "remove it", "description", "parameters", "input_schema")
+	refuseBeside(c, "it is for the tools of a server or a document", "remove it", toolsetKeys...)
+	if t.Builtin == nil {
+		t.Builtin = &Builtin{}
 	}
 }
 
-func refuseBeside(c *strictyaml.Cursor, why string, keys ...string) {
+// nameMissing reports that there is no name, unless one is there that is
+// misspelt, which has been reported.
+func (t *Tool) nameMissing(c *strictyaml.Cursor) {
+	if !slices.ContainsFunc(c.Node().Pairs, func(p strictyaml.Pair) bool { return strictyaml.Nearest(p.Key.Text, []string{"name"}) != "" }) {
+		c.Errorf("", "the key %q is missing", "name")
+	}
+}
+
+func refuseBeside(c *strictyaml.Cursor, why, hint string, keys ...string) {
 	for _, key := range keys {
 		if c.Node().Get(key) != nil {
-			c.KeyErrorf(key, "remove it", "%s has no place in this tool: %s", key, why)
+			c.KeyErrorf(key, hint, "%s has no place in this tool: %s", key, why)
 		}
 	}
 }
 
 // unknownBuiltin says what to do about a name that is no built-in of ours.
 func unknownBuiltin(c *strictyaml.Cursor, name string) {
+	if c.Node().Get("code") != nil || c.Node().Get("func") != nil {
+		return // said already
+	}
 	names := slices.Sorted(maps.Keys(builtins))
 	hint := "add " + anyKind + ", or name a built-in: " + strings.Join(names, ", ")
 	near := strictyaml.Nearest(name, names)
 	switch {
 	case strings.Contains(name, "."):
 		c.KeyErrorf("name", "write a shell or http tool that does the same", "%s is a Python reference; Python cannot run here", name)
+		return
+	case name == ToolSearch:
+		c.KeyErrorf("name", "remove it, and write defer: true in the tools that it should find", "%s is there by itself as soon as a tool is deferred", name)
 		return
 	case adkTools[name] != "":
 		hint = adkTools[name]
@@ -195,11 +253,24 @@ func (*Tool) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 			two = append(two, require(other, key))
 		}
 	}
-	names := strictyaml.Object{{Key: "enum", Value: slices.Sorted(maps.Keys(builtins))}}
-	return append(g.Struct(Tool{}),
-		strictyaml.Member{Key: "not", Value: strictyaml.AnyOf(two...)},
-		strictyaml.Member{Key: "if", Value: strictyaml.Object{{Key: "not", Value: strictyaml.AnyOf(one...)}}},
-		strictyaml.Member{Key: "then", Value: strictyaml.Object{{Key: "properties", Value: strictyaml.Object{{Key: "name", Value: names}}}}})
+	none := strictyaml.Object{{Key: "not", Value: strictyaml.AnyOf(one...)}}
+	named := strictyaml.Object{{Key: "not", Value: strictyaml.AnyOf(require("mcp"), require("openapi"), require("agent"))}}
+	ours := append(g.Struct(Tool{}), strictyaml.Member{Key: "not", Value: strictyaml.AnyOf(two...)}, strictyaml.Member{Key: "allOf", Value: []strictyaml.Object{
+		{{Key: "if", Value: none}, {Key: "then", Value: nameIn(slices.Sorted(maps.Keys(builtins)))}},
+		{{Key: "if", Value: named}, {Key: "then", Value: require("name")}},
+	}})
+	adk := strictyaml.Object{{Key: "properties", Value: strictyaml.Object{{Key: "args", Value: strictyaml.Object{{Key: "type", Value: "object"}}}}}}
+	return strictyaml.Object{
+		{Key: "if", Value: append(nameIn(adkEntries), require("name")...)},
+		{Key: "then", Value: adk},
+		{Key: "else", Value: ours},
+	}
+}
+
+// nameIn is the schema of entries whose name is one of some.
+func nameIn(names []string) strictyaml.Object {
+	name := strictyaml.Object{{Key: "name", Value: strictyaml.Object{{Key: "enum", Value: names}}}}
+	return strictyaml.Object{{Key: "properties", Value: name}}
 }
 
 // require is the schema of mappings that have all of some keys.
@@ -239,9 +310,13 @@ func (t *Tool) schema(whole *strictyaml.Node) json.RawMessage {
 	return closeObject(&b)
 }
 
-// Names lists the tools that a model sees of an entry.
+// Names lists the tools that a model sees of an entry, as far as the file says it:
+// those of an mcp or openapi entry are known only when it is used.
 func (t *Tool) Names() []string {
-	if t.Builtin == nil {
+	switch {
+	case t.MCP != nil || t.OpenAPI != nil:
+		return nil
+	case t.Builtin == nil:
 		return []string{t.Name}
 	}
 	return slices.DeleteFunc(slices.Clone(builtins[t.Name]), func(name string) bool { return name == filesWrite && !t.Builtin.Write })

@@ -18,7 +18,9 @@ func (f *File) Check() {
 	a := f.Agent
 	f.checkName(At("name"), a.Name)
 	f.checkName(At("serve").Key("name"), a.Serve.Name)
-	f.checkModel(&a.Model, At("model"))
+	if !f.Inherited {
+		f.checkModel(&a.Model, At("model"))
+	}
 	f.checkInstruction()
 	f.checkSchemas()
 	for _, key := range []string{"candidate_count", "candidateCount"} {
@@ -32,7 +34,11 @@ func (f *File) Check() {
 		f.checkTool(&a.Tools[i], p)
 		f.checkToolNames(&a.Tools[i], p, first)
 	}
-	f.checkScript(slices.Sorted(maps.Keys(first)))
+	f.checkHosted()
+	f.checkMemory()
+	if !f.Inherited {
+		f.checkScript(f.callable())
+	}
 	f.checkServe()
 }
 
@@ -68,8 +74,11 @@ func (f *File) checkName(p *strictyaml.Path, name string) {
 func (f *File) checkToolNames(t *config.Tool, p *strictyaml.Path, first map[string]*strictyaml.Path) {
 	for _, name := range t.Names() {
 		other := first[name]
-		if name == "" {
+		switch name {
+		case "":
 			continue
+		case config.ToolSearch:
+			f.errorf(p.Key("name"), "give it another name", "the name %s is that of the tool that finds deferred ones", name)
 		}
 		if other == nil {
 			first[name] = p.Key("name")

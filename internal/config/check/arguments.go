@@ -53,6 +53,14 @@ func (as *arguments) place(name string, p *strictyaml.Path) *argument {
 	return a
 }
 
+// declared are the names, nil where they are not known.
+func (as *arguments) declared() []string {
+	if as.unknown {
+		return nil
+	}
+	return append([]string{}, as.names...)
+}
+
 // template notes the places of a template.
 func (as *arguments) template(t config.Template, p *strictyaml.Path) {
 	for _, name := range t.Places() {

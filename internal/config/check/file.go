@@ -24,6 +24,11 @@ type File struct {
 	Found strictyaml.Problems
 	// Unset are the key paths of values with a variable that is not set.
 	Unset map[string]bool
+	// Validate makes what the environment lacks a warning instead of an error.
+	Validate bool
+	// Inherited means that the agent stands inside of another one and has its
+	// model, which is checked there.
+	Inherited bool
 	// Programs remembers which names were found in which PATH; several files
 	// may share it.
 	Programs map[string]bool
@@ -38,6 +43,14 @@ func CommandPath(shell *strictyaml.Node, p *strictyaml.Path) *strictyaml.Path {
 		return p
 	}
 	return p.Key("command")
+}
+
+// PartPath is where the value of a part of a multipart body stands.
+func PartPath(part *strictyaml.Node, p *strictyaml.Path) *strictyaml.Path {
+	if part.Kind == strictyaml.Mapping {
+		return p.Key("value")
+	}
+	return p
 }
 
 // Report adds a problem at the value that p leads to. The hint says what to do
@@ -68,6 +81,24 @@ func (f *File) ok(p *strictyaml.Path) bool {
 		return found.Severity == strictyaml.Error && below && (rest == "" || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
 	})
 }
+
+// What follows is for package toolset, which checks parts of a file, too.
+
+// OK reports whether nothing has been found wrong at p or below.
+func (f *File) OK(p *strictyaml.Path) bool { return f.ok(p) }
+
+// OneOf sees that a mapping has exactly one of some keys; none says what it means
+// if there is none.
+func (f *File) OneOf(p *strictyaml.Path, none string, keys ...string) { f.oneOf(p, none, keys...) }
+
+// CheckFolder sees that a folder is there.
+func (f *File) CheckFolder(path string, p *strictyaml.Path) { f.checkFolder(path, p) }
+
+// CheckFile sees that a file is there.
+func (f *File) CheckFile(path string, p *strictyaml.Path) { f.checkFile(path, p) }
+
+// CheckHeader checks a header's name, and its value as far as it is known.
+func (f *File) CheckHeader(p *strictyaml.Path, name, value string) { f.checkHeader(p, name, value) }
 
 // node is the value at p, nil where there is none.
 func (f *File) node(p *strictyaml.Path) *strictyaml.Node { return f.Doc.Find(p) }

@@ -80,9 +80,12 @@ func (f *File) oneOf(p *strictyaml.Path, none string, keys ...string) {
 
 func (f *File) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 	n := f.node(p)
-	f.oneOf(p, "says nothing to send", "json", "form", "raw")
+	f.oneOf(p, "says nothing to send", "json", "form", "multipart", "raw")
 	for _, q := range b.Form {
 		as.template(q.Value, p.Key("form").Key(q.Name))
+	}
+	for i := range b.Multipart {
+		f.checkPart(&b.Multipart[i], p.Key("multipart").Key(b.Multipart[i].Name), as)
 	}
 	if b.Raw != nil {
 		as.template(*b.Raw, p.Key("raw"))
@@ -93,22 +96,33 @@ func (f *File) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 			return text
 		})
 	}
-	if b.ContentType != "" && !httpguts.ValidHeaderFieldValue(b.ContentType) {
-		f.errorf(p.Key("content_type"), "", "holds a line break or another control character")
+	if q := p.Key("content_type"); n.Get("content_type") != nil && n.Get("multipart") != nil {
+		f.errorf(q, "remove it; each part may have a content_type", "a multipart body has the MIME type multipart/form-data and a boundary that is made for it")
+	}
+	f.checkContentType(b.ContentType, p.Key("content_type"))
+}
+
+// checkPart checks a part of a multipart body.
+func (f *File) checkPart(part *config.Part, p *strictyaml.Path, as *arguments) {
+	as.template(part.Value, PartPath(f.node(p), p))
+	if part.Filename != nil {
+		as.template(*part.Filename, p.Key("filename"))
+	}
+	f.checkContentType(part.ContentType, p.Key("content_type"))
+}
+
+func (f *File) checkContentType(s string, p *strictyaml.Path) {
+	if !httpguts.ValidHeaderFieldValue(s) {
+		f.errorf(p, "", "holds a line break or another control character")
 	}
 }
 
 // checkAuth sees that there is one way to sign, and that it stays private.
 func (f *File) checkAuth(h *config.HTTP, p *strictyaml.Path, headers map[string]string) {
-	f.oneOf(p, "says no way to sign", "bearer", "basic", "header")
+	f.CheckCredential(h.Auth, p)
 	header := "Authorization"
-	f.checkHeader(p.Key("bearer"), header, h.Auth.Bearer.Reveal())
 	if a := h.Auth.Header; a != nil && a.Name != "" {
 		header = a.Name
-		f.checkHeader(p.Key("header").Key("value"), "X", a.Value.Reveal())
-		if name := p.Key("header").Key("name"); !httpguts.ValidHeaderFieldName(header) {
-			f.errorf(name, "", "%q is no valid header name", f.shown(name, header))
-		}
 	}
 	if other := headers[strings.ToLower(header)]; other != "" {
 		f.errorf(p, "remove one of them", "auth sets the header %s, which stands under headers too", http.CanonicalHeaderKey(other))
@@ -190,6 +204,18 @@ func (as *arguments) noteURL(raw string) {
 	for _, m := range expression().FindAllStringSubmatch(raw, -1) {
 		for _, name := range as.names {
 			as.by[name].used = as.by[name].used || strings.Contains(m[2], name)
+		}
+	}
+}
+
+// CheckCredential sees that there is one way to sign, which a request can hold.
+func (f *File) CheckCredential(a *config.Auth, p *strictyaml.Path) {
+	f.oneOf(p, "says no way to sign", "bearer", "basic", "header")
+	f.checkHeader(p.Key("bearer"), "Authorization", a.Bearer.Reveal())
+	if a.Header != nil && a.Header.Name != "" {
+		f.checkHeader(p.Key("header").Key("value"), "X", a.Header.Value.Reveal())
+		if name := p.Key("header").Key("name"); !httpguts.ValidHeaderFieldName(a.Header.Name) {
+			f.errorf(name, "", "%q is no valid header name", f.shown(name, a.Header.Name))
 		}
 	}
 }

@@ -10,7 +10,27 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
-// checkScript checks a script against the tools that there are.
+// callable are the names of the tools that a script can call; nil where a server or
+// a document says what they are.
+func (f *File) callable() []string {
+	names := []string{}
+	for i := range f.Agent.Tools {
+		switch t := &f.Agent.Tools[i]; {
+		case t.MCP != nil || t.OpenAPI != nil:
+			return nil
+		case isFunction(t):
+			names = append(names, t.Names()...)
+		}
+		if f.Agent.Tools[i].Defer {
+			names = append(names, config.ToolSearch)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// checkScript checks a script against the tools that there are; nil means that any
+// may be there.
 func (f *File) checkScript(tools []string) {
 	for i, rule := range f.Agent.Model.Script {
 		p := At("model").Key("script").Index(i)
@@ -25,13 +45,14 @@ func (f *File) checkScript(tools []string) {
 			f.errorf(p, "add steps: with a list of what to say, call or reply", "the rule has no step")
 		}
 		for j := range rule.Steps {
-			f.checkStep(&rule.Steps[j], p.Key("steps").Index(j), tools, append(groups, tools...), err == nil)
+			f.checkStep(&rule.Steps[j], p.Key("steps").Index(j), tools, append(groups, tools...), err == nil && tools != nil)
 		}
 	}
 }
 
-// checkStep checks one step of a script; known are the names of its places.
-func (f *File) checkStep(s *config.Step, p *strictyaml.Path, tools, known []string, groupsKnown bool) {
+// checkStep checks one step of a script; known are the names of its places, unless
+// there may be others.
+func (f *File) checkStep(s *config.Step, p *strictyaml.Path, tools, known []string, allKnown bool) {
 	switch {
 	case !f.ok(p):
 	case s.Reply != "" && (s.Say != "" || len(s.Call) > 0):
@@ -44,7 +65,7 @@ func (f *File) checkStep(s *config.Step, p *strictyaml.Path, tools, known []stri
 	f.checkFiles(s.Files, p.Key("files"))
 	places := func(p *strictyaml.Path, text string) string {
 		for _, name := range config.ParsePlaces(text).Places() {
-			if groupsKnown && !slices.Contains(known, name) {
+			if allKnown && !slices.Contains(known, name) {
 				f.errorf(p, orLiteral(name, known), "{%s} is neither a group of the rule's pattern nor a tool", name)
 			}
 		}
@@ -54,7 +75,7 @@ func (f *File) checkStep(s *config.Step, p *strictyaml.Path, tools, known []stri
 	places(p.Key("reply"), s.Reply)
 	for i, call := range s.Call {
 		q := p.Key("call").Index(i).Key(call.Tool)
-		if call.Tool != "" && !slices.Contains(tools, call.Tool) {
+		if call.Tool != "" && tools != nil && !slices.Contains(tools, call.Tool) {
 			hint := "the agent has " + strings.Join(tools, ", ")
 			if near := strictyaml.Nearest(call.Tool, tools); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)

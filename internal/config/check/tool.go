@@ -18,19 +18,27 @@ import (
 // checkTool checks one entry of tools.
 func (f *File) checkTool(t *config.Tool, p *strictyaml.Path) {
 	f.checkName(p.Key("name"), t.Name)
+	var args []string // that it declares, nil where they are not known
 	switch {
 	case t.Builtin != nil:
 		f.checkBuiltin(t, p)
 	case t.Shell != nil:
 		as := f.arguments(t, p)
 		f.checkShell(t.Shell, p.Key("shell"), as)
+		args = as.declared()
 	case t.HTTP != nil:
 		as := f.arguments(t, p)
 		f.checkHTTP(t.HTTP, p.Key("http"), as)
+		args = as.declared()
 	case t.Ask != nil:
 		as := f.arguments(t, p)
 		f.checkAsk(t.Ask, p.Key("ask"), as)
+		args = as.declared()
+	case t.Agent != nil:
+		f.checkAgentTool(t.Agent, p.Key("agent"))
+		args = ofAgent(t.Agent.Agent)
 	}
+	f.checkLevers(t, p, args)
 }
 
 func (f *File) checkAsk(a *config.Ask, p *strictyaml.Path, as *arguments) {
@@ -39,20 +47,6 @@ func (f *File) checkAsk(a *config.Ask, p *strictyaml.Path, as *arguments) {
 		f.add(f.schema(a.Form, form).Form())
 	}
 	as.unused()
-}
-
-func (f *File) checkBuiltin(t *config.Tool, p *strictyaml.Path) {
-	args := p.Key("args")
-	switch {
-	case t.Name != "files":
-		if f.ok(args) && *t.Builtin != (config.Builtin{}) {
-			f.errorf(args, "remove args", "%s takes no args", t.Name)
-		}
-	case t.Builtin.Root == "" && f.ok(args) && !f.Unset[args.Key("root").String()]:
-		f.errorf(p, "add args: {root: ./docs}", "files needs args.root, the folder that it may use")
-	case t.Builtin.Root != "":
-		f.checkFolder(t.Builtin.Root, args.Key("root"))
-	}
 }
 
 // checkFolder sees that a folder is there.
@@ -217,11 +211,20 @@ func (f *File) checkCommand(s *config.Shell, p *strictyaml.Path, as *arguments) 
 	f.checkProgram(s, s.Command[0], p.Index(0))
 }
 
-// checkProgram sees that a program is there. One with a folder has to be; a bare
-// name is for the PATH of the machine that the agent runs on.
+// checkProgram sees that the program of a shell tool is there.
 func (f *File) checkProgram(s *config.Shell, program config.Template, p *strictyaml.Path) {
-	name := program.Plain()
-	if len(program.Places()) > 0 || f.Unset[p.String()] {
+	if len(program.Places()) > 0 {
+		return
+	}
+	path, set := s.Env["PATH"]
+	f.CheckExecutable(program.Plain(), path.Plain(), set, p)
+}
+
+// CheckExecutable sees that a program is there. One with a folder has to be; a bare
+// name is for the PATH of the machine that the agent runs on, unless another list
+// of folders is set.
+func (f *File) CheckExecutable(name, list string, set bool, p *strictyaml.Path) {
+	if f.Unset[p.String()] || !f.ok(p) {
 		return
 	}
 	if name == "" {
@@ -238,10 +241,8 @@ func (f *File) checkProgram(s *config.Shell, program config.Template, p *stricty
 		}
 		return
 	}
-	path, ok := s.Env["PATH"]
-	list := path.Plain()
-	if !ok {
-		if list, ok = f.Agent.LookupEnv("PATH"); !ok && runtime.GOOS != "windows" {
+	if !set {
+		if list, set = f.Agent.LookupEnv("PATH"); !set && runtime.GOOS != "windows" {
 			list = "/usr/local/bin:/usr/bin:/bin"
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/check"
+	"github.com/adkmcp/adkmcp/internal/config/check/toolset"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
@@ -165,6 +166,17 @@ func (f *file) pairs(ps []config.QueryParam, p *strictyaml.Path) (values []strin
 	return values
 }
 
+func (f *file) parts(ps []config.Part, p *strictyaml.Path) (values []string) {
+	for i := range ps {
+		q := p.Key(ps[i].Name)
+		values = append(values, f.template(&ps[i].Value, check.PartPath(f.Doc.Find(q), q))...)
+		if ps[i].Filename != nil {
+			values = append(values, f.template(ps[i].Filename, q.Key("filename"))...)
+		}
+	}
+	return values
+}
+
 // resolveTool puts the environment into a tool, makes its paths absolute and
 // collects what must not be printed.
 func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
@@ -200,15 +212,15 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 		if h.Body != nil {
 			secrets.add(f.body(h.Body, p.Key("body"))...)
 		}
-		if a := h.Auth; a != nil {
-			secrets.add(a.Bearer.Reveal())
-			if a.Basic != nil {
-				secrets.add(basic(a.Basic.Username, a.Basic.Password.Reveal())...)
-			}
-			if a.Header != nil {
-				secrets.add(a.Header.Value.Reveal())
-			}
+		if h.Auth != nil {
+			secrets.add(inAuth(h.Auth)...)
 		}
+	case t.MCP != nil:
+		secrets.add(f.resolveMCP(t.MCP, p.Key("mcp"))...)
+	case t.OpenAPI != nil:
+		secrets.add(f.resolveOpenAPI(t.OpenAPI, p.Key("openapi"))...)
+	case t.Agent != nil:
+		secrets.add(f.resolveAgent(t, p)...)
 	}
 	t.Secrets = secrets
 }
@@ -297,7 +309,7 @@ func (f *file) url(h *config.HTTP, p *strictyaml.Path) []string {
 
 // body puts the environment into a request's body.
 func (f *file) body(b *config.Body, p *strictyaml.Path) (values []string) {
-	values = f.pairs(b.Form, p.Key("form"))
+	values = append(f.pairs(b.Form, p.Key("form")), f.parts(b.Multipart, p.Key("multipart"))...)
 	if b.Raw != nil {
 		values = append(values, f.template(b.Raw, p.Key("raw"))...)
 	}
@@ -314,6 +326,18 @@ func (f *file) body(b *config.Body, p *strictyaml.Path) (values []string) {
 		return source
 	})
 	return values
+}
+
+// inAuth gives what signs requests.
+func inAuth(a *config.Auth) []string {
+	secrets := []string{a.Bearer.Reveal()}
+	if a.Basic != nil {
+		secrets = append(secrets, basic(a.Basic.Username, a.Basic.Password.Reveal())...)
+	}
+	if a.Header != nil {
+		secrets = append(secrets, a.Header.Value.Reveal())
+	}
+	return secrets
 }
 
 // basic is a password, and what becomes of it in a request (RFC 7617).
@@ -333,18 +357,10 @@ func (f *file) noteSecrets(t config.Template) {
 }
 
 func (f *file) noteSecret(variable string) {
-	if variable != "" && isCredential(variable) {
+	if toolset.IsCredential(variable) {
 		value, _ := f.Agent.LookupEnv(variable)
 		f.named.add(value)
 	}
-}
-
-// isCredential reports whether the name of a variable or header tells of a
-// credential.
-func isCredential(name string) bool {
-	lower := strings.ToLower(name)
-	return slices.ContainsFunc([]string{"auth", "cookie", "key", "token", "secret", "passw", "credential"},
-		func(word string) bool { return strings.Contains(lower, word) })
 }
 
 // inHeaders gives what the file itself says in headers whose names tell of
@@ -352,16 +368,22 @@ func isCredential(name string) bool {
 func inHeaders(headers map[string]config.Template) []string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if !isCredential(name) {
+		if !toolset.IsCredential(name) {
 			continue
 		}
-		for _, s := range headers[name].Segments {
-			text := strings.TrimSpace(s.Text)
-			if _, token, ok := strings.Cut(text, " "); ok {
-				text = token
-			}
-			values = append(values, text)
+		values = append(values, credentials(headers[name])...)
+	}
+	return values
+}
+
+// credentials gives the texts of a header whose name tells of credentials.
+func credentials(t config.Template) (values []string) {
+	for _, s := range t.Segments {
+		text := strings.TrimSpace(s.Text)
+		if _, token, ok := strings.Cut(text, " "); ok {
+			text = token
 		}
+		values = append(values, text)
 	}
 	return values
 }
@@ -394,8 +416,11 @@ func (f *file) modelSecrets() []string {
 	for _, name := range slices.Sorted(maps.Keys(f.Agent.Model.Headers)) {
 		secrets.add(f.Agent.Model.Headers[name].Reveal())
 	}
-	for _, t := range f.Agent.Tools {
-		secrets.add(t.Secrets...)
+	for i := range f.Agent.MCPServers {
+		secrets.add(f.Agent.MCPServers[i].Secrets...)
+	}
+	for i := range f.Agent.Tools {
+		secrets.add(f.Agent.Tools[i].Secrets...)
 	}
 	secrets.add(f.named...)
 	return secrets

@@ -33,7 +33,9 @@ func FuzzAgent(f *testing.F) {
 			return
 		}
 		l := newLoader(Options{LookupEnv: env("PATH", "", "A", "{x}$")})
-		l.read(doc, filepath.Join(dir, "f"))
+		e := &entry{file: l.read(doc, &file{abs: filepath.Join(dir, "f")})}
+		l.top = append(l.top, e)
+		l.agents = l.served()
 		l.checkNames()
 		l.checkShared()
 		problems = append(problems, l.problems...)

@@ -2,7 +2,9 @@
 // the environment in, has them checked, and reports every problem with its place.
 //
 // Start with [Agents], then read file.go: a file is decoded as the types of
-// package config say, resolved (env.go) and checked (package check).
+// package config say, resolved (env.go, servers.go) and checked (package check),
+// and so are the agents that are its tools (agents.go). What ADK writes in another
+// form is put into ours before (adk.go).
 // Validating and serving read files through the same call, so that a file means
 // the same to both.
 package load
@@ -42,7 +44,8 @@ type Options struct {
 // Agents reads files and folders. Of a folder the agent files are read, not those
 // in folders below it. Whoever runs the agents has to see first that the
 // problems have no errors. The agents are in the order of the paths, those of a
-// folder by file name.
+// folder by file name. An agent of a folder that is a tool of another one is not
+// among them, unless its file is one of the paths.
 //
 // The error, if any, joins what could not be read at all: a path that is not
 // there or that nobody may read. The rest is reported as usual.
@@ -54,6 +57,7 @@ func Agents(paths []string, opts Options) ([]*config.Agent, Problems, error) {
 			unreadable = append(unreadable, err)
 		}
 	}
+	l.agents = l.served()
 	l.checkNames()
 	l.checkShared()
 	return l.agents, l.problems.Sort(), errors.Join(unreadable...)
@@ -64,7 +68,8 @@ type loader struct {
 	opts     Options
 	decoder  *strictyaml.Decoder
 	file     *file             // that is being read, for the decoder's questions
-	seen     map[string]bool   // absolute paths of files
+	entries  map[string]*entry // by the files' absolute paths
+	top      []*entry          // those that the paths lead to, in order
 	dotenv   map[string]dotenv // by folder
 	programs map[string]bool   // whether a name was found in a PATH
 	agents   []*config.Agent
@@ -72,11 +77,17 @@ type loader struct {
 	problems Problems
 }
 
+// entry is a file that was read.
+type entry struct {
+	file        *file // nil where nothing could be made of it
+	named, used bool  // by a path of [Agents]; as the tool of an agent
+}
+
 func newLoader(opts Options) *loader {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	l := &loader{opts: opts, seen: map[string]bool{}, dotenv: map[string]dotenv{}, programs: map[string]bool{}, docs: map[*config.Agent]*strictyaml.Document{}}
+	l := &loader{opts: opts, entries: map[string]*entry{}, dotenv: map[string]dotenv{}, programs: map[string]bool{}, docs: map[*config.Agent]*strictyaml.Document{}}
 	l.decoder = config.NewDecoder(func(c *strictyaml.Cursor, text string) (string, bool) { return l.file.expand(c, text) })
 	return l
 }
@@ -99,7 +110,7 @@ func (l *loader) folder(dir string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", dir, check.Reason(err))
 	}
-	before := len(l.seen) + len(l.problems)
+	before := len(l.top) + len(l.problems)
 	for _, entry := range entries {
 		name := strings.ToLower(entry.Name())
 		path := filepath.Join(dir, entry.Name())
@@ -116,7 +127,7 @@ func (l *loader) folder(dir string) error {
 			return err
 		}
 	}
-	if len(l.seen)+len(l.problems) == before {
+	if len(l.top)+len(l.problems) == before {
 		l.problems = append(l.problems, Problem{Severity: strictyaml.Error, File: dir, Message: "this folder holds no agent file",
 			Hint: "an agent file ends in .yaml, .yml or .json and has name and instruction at its top level"})
 	}
@@ -130,31 +141,63 @@ func (l *loader) leave(path, why string) {
 // load reads one file; named says that it was named itself and has to be an
 // agent.
 func (l *loader) load(path string, named bool) error {
+	e, err := l.open(path, named, nil)
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", path, check.Reason(err))
+	}
+	if e == nil {
+		return nil
+	}
+	if e.named = e.named || named; !slices.Contains(l.top, e) {
+		l.top = append(l.top, e)
+	}
+	return nil
+}
+
+// open reads a file, if it has not been read; it gives nil for one that is no
+// agent. The agent is a tool of that of the file up, unless up is nil.
+func (l *loader) open(path string, named bool, up *file) (*entry, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", path, err)
+		return nil, err
 	}
-	if l.seen[abs] {
-		return nil
+	if e := l.entries[abs]; e != nil {
+		return e, nil
 	}
 	data, err := readBounded(path, strictyaml.MaxBytes+1)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", path, check.Reason(err))
+		return nil, err
 	}
 	doc, problems := strictyaml.Parse(path, data)
 	switch {
 	case doc == nil && !named && !looksLikeAgent(data):
 		l.leave(path, problems[0].Message)
-		return nil
+		return nil, nil
 	case doc != nil && !l.isAgent(doc, named):
-		return nil
+		return nil, nil
 	}
-	l.seen[abs] = true
+	e := &entry{}
+	l.entries[abs] = e
 	l.problems = append(l.problems, problems...)
 	if doc != nil {
-		l.read(doc, abs)
+		e.file = l.read(doc, &file{abs: abs, up: up})
 	}
-	return nil
+	return e, nil
+}
+
+// served are the agents that the paths lead to, without those that only others
+// call.
+func (l *loader) served() (agents []*config.Agent) {
+	for _, e := range l.top {
+		switch {
+		case e.file == nil:
+		case e.used && !e.named:
+			l.opts.Logger.Debug("agent is not served by itself", "file", e.file.Doc.File, "reason", "it is a tool of another agent; name its file to serve it too")
+		default:
+			agents = append(agents, e.file.Agent)
+		}
+	}
+	return agents
 }
 
 // readBounded reads a file up to a number of bytes.

@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
   - name: current_time
 `, "PATH", "")
 	want := &config.Agent{
-		Class: "LlmAgent", Name: "a", Instruction: "Do it.", IncludeContents: "default",
+		Class: "LlmAgent", Name: "a", Instruction: "Do it.", IncludeContents: "default", Memory: "none",
 		Model:  config.Model{Provider: "gemini", Name: "gemini-flash-latest", Timeout: config.Duration(5 * 60e9), Retries: 3},
 		Limits: config.Limits{MaxModelCalls: 50, MaxTotalTokens: 200_000, Timeout: config.Duration(10 * 60e9)},
 		Serve: config.Serve{Name: "a", Conversation: config.PerConnection, Result: "last", Timeout: config.Wait{Auto: true},

@@ -122,7 +122,7 @@ func TestAsk(t *testing.T) {
 		if got := texts([]config.Template{tool.Ask.Message})[0]; got != want.message || string(tool.Ask.Form) != want.form || string(tool.Schema) != want.schema {
 			t.Errorf("%s: %s %s %s", tool.Name, got, tool.Ask.Form, tool.Schema)
 		}
-		if tool.RequiresApproval != (i == 1) || !slices.Equal(tool.Names(), []string{tool.Name}) {
+		if (tool.RequiresApproval != nil) != (i == 1) || !slices.Equal(tool.Names(), []string{tool.Name}) {
 			t.Errorf("%+v", tool)
 		}
 	}

@@ -38,6 +38,7 @@ type Options struct {
 // is read from the key of its json tag, in that spelling (maxOutputTokens) and
 // with underscores (max_output_tokens). More tags:
 //
+//	alias     another spelling of the key
 //	doc       the key's description
 //	required  true: the key must be there
 //	default   the value, in YAML text, where the key is not there
@@ -127,6 +128,15 @@ func (c *Cursor) Decode(into any) {
 func (c *Cursor) DecodeStruct(into any, skip ...string) {
 	v := reflect.ValueOf(into).Elem()
 	c.decoder.structOf(v.Type()).fill(c, v, skip)
+}
+
+// DecodeField fills the struct that into points to as a mapping would of which the
+// value is that of one key, and that has no other.
+func (c *Cursor) DecodeField(into any, key string) {
+	v := reflect.ValueOf(into).Elem()
+	s := c.decoder.structOf(v.Type())
+	s.setDefaults(c.decoder, v)
+	s.fields[s.index[key]].read(c, v, nil)
 }
 
 // Defaults gives the fields of the struct that into points to their defaults.

@@ -74,6 +74,13 @@ func (g *Generator) Of(v any) Object { return g.decoder.shapeOf(reflect.TypeOf(v
 // has.
 func (g *Generator) Struct(v any) Object { return g.decoder.structOf(reflect.TypeOf(v)).schema(g) }
 
+// Field describes the value of one key of the struct v.
+func (g *Generator) Field(v any, key string) Object {
+	s := g.decoder.structOf(reflect.TypeOf(v))
+	s.load(g.decoder)
+	return s.fields[s.index[key]].shape.schema(g)
+}
+
 // schema puts the struct into $defs, once, and refers to it.
 func (s *structShape) schema(g *Generator) Object {
 	name := g.names[s.t]

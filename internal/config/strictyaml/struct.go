@@ -49,7 +49,7 @@ func (s *structShape) load(d *Decoder) {
 	for i := range s.t.NumField() {
 		f := s.t.Field(i)
 		key, tagged := f.Tag.Lookup("yaml")
-		alias := ""
+		alias := f.Tag.Get("alias")
 		if !tagged {
 			key, _, _ = strings.Cut(f.Tag.Get("json"), ",")
 			key, alias = snake(key), key
@@ -194,14 +194,8 @@ func (s *structShape) unknown(c *Cursor, key *Node) (meant string) {
 			return ""
 		}
 	}
-	meant = Nearest(name, slices.Sorted(maps.Keys(s.index)))
-	var hints []string
-	if meant != "" {
-		hints = append(hints, fmt.Sprintf("did you mean %q?", meant))
-	}
-	if where := c.decoder.belongs(name, s); where != "" {
-		hints = append(hints, where)
-	}
-	c.report(Error, key, strings.Join(hints, " "), fmt.Sprintf("unknown key %q", name))
-	return meant
+	known := slices.Sorted(maps.Keys(s.index))
+	hint := strings.TrimSpace(didYouMean(name, known) + " " + c.decoder.belongs(name, s))
+	c.report(Error, key, hint, fmt.Sprintf("unknown key %q", name))
+	return Nearest(name, known)
 }
