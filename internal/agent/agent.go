@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -19,6 +20,8 @@ type Parts struct {
 	// NewID makes an identifier that is unique among all processes.
 	NewID func() string
 	Log   *slog.Logger
+	// Memory takes what was said in turns that have ended well; nil for nothing.
+	Memory memory.Service
 }
 
 // Runner takes turns of one agent. It is safe for concurrent use.
@@ -47,10 +50,17 @@ func (s Static) Tools(context.Context, *Query) ([]Tool, error) { return s, nil }
 // cannot tell counts as the worst there is. Without tools an agent can only
 // talk.
 func HintsOf(ctx context.Context, ts Toolset, q *Query) Hints {
-	tools, err := ts.Tools(ctx, q)
+	asked := *q
+	asked.Peek = true
+	tools, err := ts.Tools(ctx, &asked)
 	if err != nil {
 		return Hints{}
 	}
+	return HintsOfTools(tools)
+}
+
+// HintsOfTools is the worst of what some tools may do.
+func HintsOfTools(tools []Tool) Hints {
 	all := Hints{ReadOnly: true, NonDestructive: true, Idempotent: true, ClosedWorld: true}
 	for _, t := range tools {
 		h := t.Spec().Hints

@@ -33,7 +33,10 @@ type Answer struct {
 	Problem *session.Problem
 	// Questions are what a parked turn waits for, in the order of its calls.
 	Questions []*session.Suspension
-	Usage     model.Usage // of all model calls of the turn
+	Usage     model.Usage // of all model calls of the turn, those that its tools made too
+	// StateDelta is what the turn has set of the session's state, but for what
+	// lives as long as a turn.
+	StateDelta map[string]any
 }
 
 // Collect goes through a run and passes every event to watch, which may be nil.
@@ -57,10 +60,15 @@ func Collect(run iter.Seq2[*session.Event, error], watch func(*session.Event)) (
 type collector struct {
 	Answer
 	before *genai.Content // All without the newest reply
+	media  []*genai.Part  // of tools, for the answer
 	newest *genai.Content // that reply, calls included
 }
 
 func (c *collector) add(e *session.Event) {
+	c.count(e.Usage)
+	if e.Kind != session.UserMessage {
+		c.set(e.StateDelta)
+	}
 	switch e.Kind {
 	case session.Resumed:
 		for _, earlier := range e.Earlier {
@@ -72,6 +80,7 @@ func (c *collector) add(e *session.Event) {
 		c.Content, c.All = nil, c.before
 	case session.ToolFinished:
 		c.save(e.Artifacts)
+		c.attach(e)
 	case session.Suspended:
 		c.ask(e.Suspension)
 	case session.Answered:
@@ -83,6 +92,9 @@ func (c *collector) add(e *session.Event) {
 
 func (c *collector) reply(e *session.Event) {
 	said, calls := shown(e)
+	if said != nil && !calls && len(c.media) > 0 {
+		said = &genai.Content{Role: said.Role, Parts: slices.Concat(said.Parts, c.media)}
+	}
 	c.Content, c.Structured = said, e.Structured
 	if calls {
 		c.Content = nil
@@ -95,12 +107,40 @@ func (c *collector) reply(e *session.Event) {
 	default:
 		c.All = &genai.Content{Role: joined.Role, Parts: slices.Concat(c.All.Parts, joined.Parts)}
 	}
-	if u := e.Usage; u != nil {
-		c.Usage.Input += u.Input
-		c.Usage.Output += u.Output
-		c.Usage.Thoughts += u.Thoughts
-		c.Usage.Cached += u.Cached
-		c.Usage.Total += u.Total
+}
+
+func (c *collector) count(u *model.Usage) {
+	if u == nil {
+		return
+	}
+	c.Usage.Input += u.Input
+	c.Usage.Output += u.Output
+	c.Usage.Thoughts += u.Thoughts
+	c.Usage.Cached += u.Cached
+	c.Usage.Total += u.Total
+}
+
+func (c *collector) set(delta map[string]any) {
+	for k, v := range delta {
+		if strings.HasPrefix(k, temp) {
+			continue
+		}
+		if c.StateDelta == nil {
+			c.StateDelta = make(map[string]any)
+		}
+		c.StateDelta[k] = v
+	}
+}
+
+// attach takes the media of a result that are to be part of the answer.
+func (c *collector) attach(e *session.Event) {
+	if !e.Attach {
+		return
+	}
+	for _, p := range e.Response.Parts {
+		if d := p.InlineData; d != nil {
+			c.media = append(c.media, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType, Data: d.Data, DisplayName: d.DisplayName}})
+		}
 	}
 }
 
@@ -185,7 +225,7 @@ func joinTexts(c *genai.Content) *genai.Content {
 	return joined
 }
 
-// answerText joins the text of a reply, thoughts left out.
+// answerText joins the text of a content, thoughts left out.
 func answerText(c *genai.Content) string {
 	if c == nil {
 		return ""

@@ -32,7 +32,7 @@ func (t *turn) callTools(ctx context.Context) error {
 	defer cancel(nil)
 	t.doing = "running " + names(jobs)
 	work := &step{
-		Call:    Call{Agent: t.cfg.Name, Invocation: t.h.turn.invocation, Conversation: t.in.Key.Handle, Caller: t.in.Caller},
+		Call:    Call{Agent: t.cfg.Name, Invocation: t.h.turn.invocation, Key: t.in.Key, Caller: t.in.Caller, State: t.h.state},
 		done:    make(chan outcome, len(jobs)),
 		notices: make(chan string),
 		log:     t.Log,
@@ -88,7 +88,7 @@ func (t *turn) schedule(ctx context.Context) ([]job, error) {
 			refusal = "the program was interrupted while this ran; whether it took effect is unknown. Check before calling it again."
 		}
 		if refusal != "" {
-			events = append(events, t.finished(c.call, Failure(refusal)))
+			events = append(events, t.finished(c.call, NotRun(refusal)))
 			continue
 		}
 		args, err := rawArgs(c.call)
@@ -120,7 +120,7 @@ func rawArgs(call *genai.FunctionCall) (json.RawMessage, error) {
 
 func (t *turn) tool(name string) Tool {
 	for _, tool := range t.tools {
-		if tool.Spec().Name == name {
+		if s := tool.Spec(); s.Name == name && s.Hosted == "" && !s.Hidden {
 			return tool
 		}
 	}
@@ -128,12 +128,14 @@ func (t *turn) tool(name string) Tool {
 }
 
 func (t *turn) unknownTool(name string) string {
-	if len(t.tools) == 0 {
-		return fmt.Sprintf("there is no tool %q; this agent has no tools", name)
+	var all []string
+	for _, tool := range t.tools {
+		if s := tool.Spec(); s.Hosted == "" && !s.Hidden {
+			all = append(all, s.Name)
+		}
 	}
-	all := make([]string, len(t.tools))
-	for i, tool := range t.tools {
-		all[i] = tool.Spec().Name
+	if len(all) == 0 {
+		return fmt.Sprintf("there is no tool %q; this agent has no tools", name)
 	}
 	slices.Sort(all)
 	return fmt.Sprintf("there is no tool %q; the tools are: %s", name, strings.Join(all, ", "))
@@ -229,7 +231,8 @@ func (t *turn) finished(call *genai.FunctionCall, r *Result) *session.Event {
 		output = ""
 	}
 	e.Call = &session.Call{ID: call.ID, Name: call.Name}
-	e.IsError, e.StateDelta, e.Artifacts = r.IsError, r.StateDelta, r.Artifacts
+	e.IsError, e.NotRun, e.Usage, e.StateDelta, e.Artifacts = r.IsError, r.NotRun && r.IsError, r.Usage, r.StateDelta, r.Artifacts
+	e.Attach = r.Attach && len(r.Media) > 0
 	e.Response = &genai.FunctionResponse{ID: call.ID, Name: call.Name, Response: map[string]any{key: output}}
 	for _, b := range r.Media {
 		e.Response.Parts = append(e.Response.Parts, &genai.FunctionResponsePart{

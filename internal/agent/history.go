@@ -15,8 +15,9 @@ import (
 // away and computed again at any time.
 type history struct {
 	version  int64
-	contents []*genai.Content // for the model; append-only
-	state    map[string]any   // of this conversation, without app: and user:
+	contents []*genai.Content            // for the model; append-only
+	state    map[string]any              // of this conversation, without app: and user:; replaced, never written to
+	listings map[string]*session.Listing // what each source of tools listed last
 	turn     turnState
 }
 
@@ -34,6 +35,7 @@ type turnState struct {
 	rejected   bool           // it is an answer that does not match and can be asked for again
 	corrected  bool           // that has been done, once a turn
 	calls      []callState
+	failures   map[string]int      // of each tool, in this turn
 	asked      *session.Suspension // the model's own question, while it waits
 	answer     *session.Answer     // the answer to it
 }
@@ -50,14 +52,7 @@ type callState struct {
 // apply extends the history by one event.
 func (h *history) apply(e *session.Event) {
 	h.version = e.Seq
-	for k, v := range e.StateDelta {
-		if !shared(k) {
-			if h.state == nil {
-				h.state = make(map[string]any)
-			}
-			h.state[k] = v
-		}
-	}
+	h.applyState(e.StateDelta)
 	t := &h.turn
 	switch e.Kind {
 	case session.UserMessage:
@@ -73,10 +68,12 @@ func (h *history) apply(e *session.Event) {
 			c.started = true
 		}
 	case session.ToolFinished:
-		if c := t.find(e.Call.ID); c != nil {
-			c.response = e.Response
-			h.joinResponses()
+		h.applyFinished(e)
+	case session.ToolsListed:
+		if h.listings == nil {
+			h.listings = make(map[string]*session.Listing)
 		}
+		h.listings[e.Listing.Source] = e.Listing
 	case session.Suspended:
 		if c := t.find(e.Suspension.CallID); c != nil {
 			// It took no effect yet; with the answer it starts anew.
@@ -92,7 +89,52 @@ func (h *history) apply(e *session.Event) {
 		}
 	case session.TurnEnded:
 		t.open = false
-		maps.DeleteFunc(h.state, func(k string, _ any) bool { return strings.HasPrefix(k, "temp:") })
+		h.dropTemporary()
+	}
+}
+
+// applyState takes what an event sets of the conversation's own state. The map is
+// never written to, since the calls of a step read it while it changes.
+func (h *history) applyState(delta map[string]any) {
+	if len(delta) == 0 {
+		return
+	}
+	state := make(map[string]any, len(h.state)+len(delta))
+	maps.Copy(state, h.state)
+	for k, v := range delta {
+		if !shared(k) {
+			state[k] = v
+		}
+	}
+	h.state = state
+}
+
+// dropTemporary ends what lives as long as a turn.
+func (h *history) dropTemporary() {
+	temporary := func(k string, _ any) bool { return strings.HasPrefix(k, temp) }
+	for k, v := range h.state {
+		if temporary(k, v) {
+			h.state = maps.Clone(h.state)
+			maps.DeleteFunc(h.state, temporary)
+			return
+		}
+	}
+}
+
+func (h *history) applyFinished(e *session.Event) {
+	t := &h.turn
+	if e.Usage != nil {
+		t.tokens += e.Usage.Total
+	}
+	if e.IsError && !e.NotRun {
+		if t.failures == nil {
+			t.failures = make(map[string]int)
+		}
+		t.failures[e.Call.Name]++
+	}
+	if c := t.find(e.Call.ID); c != nil {
+		c.response = e.Response
+		h.joinResponses()
 	}
 }
 
@@ -204,6 +246,9 @@ func (h *history) visible(currentTurnOnly bool) (contents []*genai.Content, turn
 	}
 	return h.contents[from:len(h.contents):len(h.contents)], h.turn.first - from
 }
+
+// temp begins the keys of the state that live as long as a turn.
+const temp = "temp:"
 
 func shared(key string) bool {
 	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:")

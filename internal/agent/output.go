@@ -39,7 +39,7 @@ func (o *outputSchema) demand(req *model.Request) error {
 		return fmt.Errorf("output_schema is not a usable JSON Schema: %w", err)
 	}
 	req.OutputSchema = o.raw
-	if len(req.Tools) > 0 {
+	if len(req.Tools)+len(req.Hosted) > 0 {
 		req.System = strings.TrimLeft(req.System+"\n\nCall tools as you need them. Then answer with nothing but one JSON object, "+
 			"without a code fence and without any other words, that matches this JSON Schema:\n"+string(o.raw), "\n")
 	}

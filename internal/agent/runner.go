@@ -21,6 +21,8 @@ type Turn struct {
 	Input   *genai.Content
 	Answers []session.Answer
 	Caller  Caller
+	// State is put on top of the agent file's own where a conversation begins.
+	State map[string]any
 }
 
 // ErrNothingOpen means that there is no open turn to go on with, or that none of

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
@@ -105,9 +107,23 @@ func (t *turn) begin(ctx context.Context) error {
 	e := t.event(session.UserMessage)
 	e.Invocation, e.Step, e.Author, e.Content = "e-"+t.NewID(), 0, "user", t.in.Input
 	if t.h.version == 0 {
-		e.StateDelta = t.cfg.State
+		e.StateDelta = t.initialState()
 	}
 	return t.record(ctx, e)
+}
+
+// initialState is that of a conversation which begins.
+func (t *turn) initialState() map[string]any {
+	if len(t.in.State) == 0 {
+		return t.cfg.State
+	}
+	state := maps.Clone(t.in.State)
+	for k, v := range t.cfg.State {
+		if _, given := state[k]; !given {
+			state[k] = v
+		}
+	}
+	return state
 }
 
 // resume goes on with the open turn.
@@ -200,63 +216,6 @@ func (t *turn) withinLimits() error {
 	case state.thoughts >= maxThoughts:
 		return &model.Error{Code: model.Empty, Message: fmt.Sprintf("the model replied %d times in a row with nothing but thoughts", state.thoughts)}
 	}
-	return nil
-}
-
-// request builds what the model is asked.
-func (t *turn) request(ctx context.Context) (*model.Request, error) {
-	system, err := t.system(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.listTools(ctx); err != nil {
-		return nil, err
-	}
-	decls := make([]*genai.FunctionDeclaration, len(t.tools))
-	block := make([]genai.FunctionDeclaration, len(t.tools))
-	for i, tool := range t.tools {
-		s := tool.Spec()
-		block[i] = genai.FunctionDeclaration{Name: s.Name, Description: s.Description, ParametersJsonSchema: s.Parameters}
-		decls[i] = &block[i]
-	}
-	req := &model.Request{System: system, Tools: decls, Notice: t.notice, Answer: t.h.turn.answer}
-	req.Contents, req.Turn = t.h.visible(t.cfg.IncludeContents == "none")
-	if t.output != nil {
-		if err := t.output.demand(req); err != nil {
-			return nil, err
-		}
-	}
-	return req, nil
-}
-
-// system renders the instruction with the state as it is now.
-func (t *turn) system(ctx context.Context) (string, error) {
-	var err error
-	text, missing := t.instruction.render(func(key string) (any, bool) {
-		if !shared(key) {
-			v, ok := t.h.state[key]
-			return v, ok
-		}
-		var all map[string]any
-		if all, err = t.lease.Shared(ctx); err != nil {
-			return nil, false
-		}
-		v, ok := all[key]
-		return v, ok
-	}, t.cfg.File)
-	if err != nil {
-		return "", err
-	}
-	return text, missing
-}
-
-// listTools asks the toolset, once a step.
-func (t *turn) listTools(ctx context.Context) error {
-	tools, err := t.Tools.Tools(ctx, &Query{Agent: t.cfg.Name, Caller: t.in.Caller})
-	if err != nil {
-		return fmt.Errorf("list the agent's tools: %w", err)
-	}
-	t.tools = tools
 	return nil
 }
 
@@ -376,7 +335,27 @@ func (t *turn) end(ctx context.Context, p *session.Problem) error {
 	}
 	e := t.event(session.TurnEnded)
 	e.Problem = p
-	return t.record(ctx, append(events, e)...)
+	if err := t.record(ctx, append(events, e)...); err != nil {
+		return err
+	}
+	if p == nil {
+		t.remember(ctx)
+	}
+	return nil
+}
+
+// remember gives the memory what was said in the turn.
+func (t *turn) remember(ctx context.Context) {
+	if t.Memory == nil {
+		return
+	}
+	entry := memory.Entry{Owner: memory.Owner{Principal: t.in.Key.Principal, Agent: t.in.Key.Agent}, Conversation: t.in.Key.Handle, Time: t.Now()}
+	asked, said := entry, entry
+	asked.Author, asked.Text = "user", answerText(t.h.contents[t.h.turn.first])
+	said.Author, said.Text = t.cfg.Name, answerText(t.h.turn.reply.Content)
+	if err := t.Memory.Add(ctx, asked, said); err != nil {
+		t.Log.Warn("the turn is not remembered", "agent", t.cfg.Name, "error", err)
+	}
 }
 
 // limitError is a limit of the agent file that the turn ran into.
@@ -390,6 +369,7 @@ func (t *turn) problem(ctx context.Context, err error) *session.Problem {
 		byModel *model.Error
 		limit   *limitError
 		missing *missingState
+		setup   *SetupError
 	)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTurnTimeout):
@@ -402,6 +382,8 @@ func (t *turn) problem(ctx context.Context, err error) *session.Problem {
 		return &session.Problem{Code: session.Cancelled, Message: message}
 	case errors.As(err, &byModel):
 		return &session.Problem{Code: string(byModel.Code), Message: byModel.Error()}
+	case errors.As(err, &setup):
+		return &session.Problem{Code: session.BadSetup, Message: setup.Error()}
 	case errors.As(err, &limit):
 		return &session.Problem{Code: session.LimitReached, Message: err.Error()}
 	case errors.As(err, &missing):

@@ -38,6 +38,8 @@ type Request struct {
 	// Their parameters are JSON Schema in ParametersJsonSchema, held as
 	// json.RawMessage.
 	Tools []*genai.FunctionDeclaration
+	// Hosted names tools that the service runs itself, such as google_search.
+	Hosted []string
 	// OutputSchema is the JSON Schema, of type object, that the model's last
 	// reply of the turn must match; nil for text. With tools System says it too,
 	// since few services hold a model to a schema that may call tools meanwhile.

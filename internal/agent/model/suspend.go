@@ -19,6 +19,9 @@ type Suspension struct {
 	Kind    string          `json:"kind"`
 	Message string          `json:"message"`
 	Payload json.RawMessage `json:"payload,omitempty"` // see [Approval] and [Form]
+	// Opaque is the asking side's own, which it finds again with the answer; nobody
+	// else is shown it.
+	Opaque json.RawMessage `json:"opaque,omitempty"`
 }
 
 // Kinds of a [Suspension].

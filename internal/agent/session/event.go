@@ -30,6 +30,7 @@ const (
 	ToolFinished Kind = "tool_finished" // after it; Call (id and name), Response
 	Suspended    Kind = "suspended"     // a call waits for somebody; Suspension
 	Answered     Kind = "answered"      // that somebody answered; Answer
+	ToolsListed  Kind = "tools_listed"  // a source of tools listed others than before, or could not; Listing
 	TurnEnded    Kind = "ended"         // closes a turn; Problem unless it ended well
 	Resumed      Kind = "resumed"       // the turn goes on; Earlier
 	Partial      Kind = "partial"       // a piece of text while it streams; Content
@@ -58,6 +59,9 @@ type Event struct {
 	Call       *Call                   `json:"call,omitempty"`
 	Response   *genai.FunctionResponse `json:"response,omitempty"`
 	IsError    bool                    `json:"is_error,omitempty"` // of the tool's response
+	NotRun     bool                    `json:"not_run,omitempty"`  // an error of which the tool itself knows nothing
+	Attach     bool                    `json:"attach,omitempty"`   // the response's media are part of the answer
+	Listing    *Listing                `json:"listing,omitempty"`
 	Suspension *Suspension             `json:"suspension,omitempty"`
 	Answer     *Answer                 `json:"answer,omitempty"`
 	StateDelta map[string]any          `json:"state_delta,omitempty"`
@@ -74,6 +78,14 @@ type Call struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Listing is what a source of tools has listed, such as an MCP server.
+type Listing struct {
+	Source   string   `json:"source"`
+	Tools    []string `json:"tools,omitempty"` // the names that the model sees
+	Error    string   `json:"error,omitempty"` // why there are none
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Artifact names something that was saved in package artifact.
@@ -106,5 +118,6 @@ const (
 	MissingState  = "missing_state"  // the instruction names state that there is not
 	TurnTimeout   = "turn_timeout"   // limits.timeout
 	InvalidOutput = "invalid_output" // the answer does not match output_schema
+	BadSetup      = "setup"          // a fault that the operator has to mend
 	InternalError = "internal_error" // a Go error of ours or of the operator's setup
 )

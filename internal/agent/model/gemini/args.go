@@ -3,32 +3,33 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"google.golang.org/genai"
 )
 
-// rawArgs is the one key of the arguments that [keepArgs] wraps.
+// rawArgs is the one key of what [keepArgs] wraps.
 const rawArgs = "adkmcp:raw"
 
-// keepArgs wraps the arguments of the function calls in an event into a
-// string. genai decodes arguments into floating point numbers, which changes
-// those with many digits; it leaves strings alone. [restoreArgs] unwraps them.
+// keepArgs wraps the arguments of the function calls in an event into a string,
+// and those of the service's own tools with their results. genai decodes them into
+// floating point numbers, which changes those with many digits; it leaves strings
+// alone. [restoreArgs] unwraps them.
 func keepArgs(event []byte) []byte {
-	if !bytes.Contains(event, []byte(`"functionCall"`)) {
+	known := func(w wrapping) bool { return bytes.Contains(event, []byte(`"`+w.part+`"`)) }
+	if !slices.ContainsFunc(wrappings, known) {
 		return event
 	}
 	type object = map[string]json.RawMessage
 	wrapped, err := rewrite(event, "candidates", func(candidates []object) error {
 		return each(candidates, "content", func(content object) error {
 			return inside(content, "parts", func(parts []object) error {
-				return each(parts, "functionCall", func(call object) error {
-					if !bytes.HasPrefix(call["args"], []byte("{")) {
-						return nil
+				for _, w := range wrappings {
+					if err := each(parts, w.part, w.wrap); err != nil {
+						return err
 					}
-					text, err := json.Marshal(map[string]string{rawArgs: string(call["args"])})
-					call["args"] = text
-					return err
-				})
+				}
+				return nil
 			})
 		})
 	})
@@ -36,6 +37,20 @@ func keepArgs(event []byte) []byte {
 		return event // of another shape; genai says what is wrong with it
 	}
 	return wrapped
+}
+
+// wrapping names what is wrapped in a part.
+type wrapping struct{ part, field string }
+
+var wrappings = []wrapping{{"functionCall", "args"}, {"toolCall", "args"}, {"toolResponse", "response"}}
+
+func (w wrapping) wrap(fields map[string]json.RawMessage) error {
+	if !bytes.HasPrefix(fields[w.field], []byte("{")) {
+		return nil
+	}
+	text, err := json.Marshal(map[string]string{rawArgs: string(fields[w.field])})
+	fields[w.field] = text
+	return err
 }
 
 // rewrite changes the value of one key of a JSON object.
@@ -78,17 +93,28 @@ func each[T any](list []map[string]json.RawMessage, key string, change func(T) e
 	return nil
 }
 
-// restoreArgs gives a call the arguments that [keepArgs] wrapped, numbers as
-// the model wrote them.
-func restoreArgs(call *genai.FunctionCall) {
-	raw, ok := call.Args[rawArgs].(string)
-	if !ok || len(call.Args) != 1 {
+// restoreArgs gives a part what [keepArgs] wrapped, numbers as the model wrote
+// them.
+func restoreArgs(p *genai.Part) {
+	switch {
+	case p.FunctionCall != nil:
+		unwrap(&p.FunctionCall.Args)
+	case p.ToolCall != nil:
+		unwrap(&p.ToolCall.Args)
+	case p.ToolResponse != nil:
+		unwrap(&p.ToolResponse.Response)
+	}
+}
+
+func unwrap(fields *map[string]any) {
+	raw, ok := (*fields)[rawArgs].(string)
+	if !ok || len(*fields) != 1 {
 		return
 	}
 	d := json.NewDecoder(bytes.NewReader([]byte(raw)))
 	d.UseNumber()
-	var args map[string]any
-	if d.Decode(&args) == nil { // it was an object, see keepArgs
-		call.Args = args
+	var kept map[string]any
+	if d.Decode(&kept) == nil { // it was an object, see keepArgs
+		*fields = kept
 	}
 }

@@ -23,6 +23,9 @@ func (g *gathering) verdict() (problem *model.Error, keep bool) {
 	case "":
 		return g.unfinished(), false
 	case genai.FinishReasonStop:
+		if g.hasHosted() && !g.hasAnswer() && !g.hasCall() {
+			return fault(model.Empty, "Gemini used a tool of its own and ended without an answer"), false
+		}
 		return nil, true
 	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
 		if g.hasAnswer() {
@@ -67,11 +70,20 @@ func (g *gathering) unfinished() *model.Error {
 // hasAnswer reports whether there is something to show besides thoughts.
 func (g *gathering) hasAnswer() bool {
 	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool {
-		return !p.Thought && p.FunctionCall == nil && !model.IsBlank(p)
+		return !p.Thought && p.FunctionCall == nil && !isHosted(p) && !model.IsBlank(p)
 	})
 }
 
 // hasCall reports whether the model calls a tool.
 func (g *gathering) hasCall() bool {
 	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool { return p.FunctionCall != nil })
+}
+
+// hasHosted reports whether the service has run a tool itself.
+func (g *gathering) hasHosted() bool { return slices.ContainsFunc(g.parts, isHosted) }
+
+// isHosted reports whether a part is about a tool that the service runs itself.
+// It goes back to the service as it came, and nobody else sees it.
+func isHosted(p *genai.Part) bool {
+	return p.ExecutableCode != nil || p.CodeExecutionResult != nil || p.ToolCall != nil || p.ToolResponse != nil
 }

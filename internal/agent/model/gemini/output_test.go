@@ -30,8 +30,8 @@ func TestHeldToASchema(t *testing.T) {
 		"beside others":     {&genai.GenerateContentConfig{Temperature: new(float32), ResponseMIMEType: "application/json"}, nil, held, ""},
 		"with tools":        {nil, []*genai.FunctionDeclaration{tool("look", `{"type":"object"}`)}, `"functionDeclarations"`, "response"},
 		"a type of its own": {&genai.GenerateContentConfig{ResponseMIMEType: "text/plain"}, nil, `"responseMimeType":"text/plain"`, "responseJsonSchema"},
-		"a schema of its own": {&genai.GenerateContentConfig{ResponseMIMEType: "application/json", ResponseJsonSchema: map[string]any{"type": "array"}}, nil,
-			`"responseJsonSchema":{"type":"array"},"responseMimeType":"application/json"`, "reason"},
+		"a schema of its own": {&genai.GenerateContentConfig{ResponseMIMEType: "application/json", ResponseJsonSchema: map[string]any{"type": "string"}}, nil,
+			`"responseJsonSchema":{"type":"string"},"responseMimeType":"application/json"`, "reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := startWith(t, g.Play(g.Say("{}"), g.Say("x")), nil, tt.generate)

@@ -48,7 +48,7 @@ func (g *gathering) add(chunk *genai.GenerateContentResponse) *model.Reply {
 	}
 	var shown []*genai.Part
 	for _, p := range candidate.Content.Parts {
-		if g.part(p) && p.FunctionCall == nil && !model.IsBlank(p) {
+		if g.part(p) && p.FunctionCall == nil && !isHosted(p) && !model.IsBlank(p) {
 			shown = append(shown, p)
 		}
 	}
@@ -75,9 +75,8 @@ func (g *gathering) part(p *genai.Part) bool {
 		g.run.WriteString(p.Text)
 		g.open = true
 		return true
-	case p.FunctionCall != nil:
-		restoreArgs(p.FunctionCall)
 	}
+	restoreArgs(p)
 	g.close()
 	g.parts = append(g.parts, p)
 	return true

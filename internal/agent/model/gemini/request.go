@@ -17,6 +17,7 @@ import (
 type body struct {
 	contents []wireContent
 	tools    json.RawMessage // nil for none
+	mixed    bool            // functions, and tools that the service runs itself
 	output   json.RawMessage // the schema that the answer is held to; nil for none
 }
 
@@ -39,11 +40,11 @@ type signaturePart struct {
 // rounds numbers with many digits, copies each image several times, and a
 // value that cannot be encoded makes the request empty without an error.
 func (m *Model) body(req *model.Request) (*body, error) {
-	tools, err := m.declare(req)
-	if err != nil {
+	b := &body{contents: make([]wireContent, 0, len(req.Contents))}
+	var err error
+	if b.tools, b.mixed, err = m.declare(req); err != nil {
 		return nil, err
 	}
-	b := &body{contents: make([]wireContent, 0, len(req.Contents)), tools: tools}
 	if b.output, err = m.output(req); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ const jsonType = "application/json"
 func (m *Model) output(req *model.Request) (json.RawMessage, error) {
 	g := &m.generate
 	own := g.ResponseSchema != nil || g.ResponseJsonSchema != nil || g.ResponseMIMEType != "" && g.ResponseMIMEType != jsonType
-	if req.OutputSchema == nil || len(req.Tools) > 0 || own {
+	if req.OutputSchema == nil || len(req.Tools) > 0 || len(req.Hosted) > 0 || own {
 		return nil, nil
 	}
 	schema, err := dialect.Output(req.OutputSchema)
@@ -96,6 +97,14 @@ func (m *Model) callConfig(system string, b *body, sent *bool) *genai.GenerateCo
 	}
 	if b.output != nil {
 		c.ResponseMIMEType = jsonType
+	}
+	if b.mixed && !m.settings.vertex { // the Gemini API demands it, Vertex AI does not know it
+		t := genai.ToolConfig{}
+		if c.ToolConfig != nil {
+			t = *c.ToolConfig
+		}
+		yes := true
+		t.IncludeServerSideToolInvocations, c.ToolConfig = &yes, &t
 	}
 	c.AutomaticContinuation = new(bool) // each continuation is billed
 	options := genai.HTTPOptions{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 
 	"google.golang.org/genai"
@@ -33,18 +34,49 @@ type declaration struct {
 	wire        []byte // nil for one that is left out
 }
 
-// declare gives the tools of a request in the form in which they are sent. One
-// that the service would refuse is left out, with a warning when it is first
-// met, because it would make the service refuse the whole request.
-func (m *Model) declare(req *model.Request) (json.RawMessage, error) {
+// hosted are the tools that the service runs itself, by the names that ADK gives
+// them, as they are sent.
+var hosted = map[string]string{
+	"google_search":  `{"googleSearch":{}}`,
+	"url_context":    `{"urlContext":{}}`,
+	"code_execution": `{"codeExecution":{}}`,
+}
+
+// declare gives the tools of a request in the form in which they are sent, and
+// whether there are both functions and tools that the service runs itself. A
+// function that the service would refuse is left out, with a warning when it is
+// first met, because it would make the service refuse the whole request.
+func (m *Model) declare(req *model.Request) (tools json.RawMessage, mixed bool, err error) {
+	functions, err := m.functions(req)
+	if err != nil {
+		return nil, false, err
+	}
+	var all []string
+	if functions != nil {
+		all = append(all, `{"functionDeclarations":[`+string(functions)+`]}`)
+	}
+	for _, name := range req.Hosted {
+		wire, known := hosted[name]
+		if !known {
+			return nil, false, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("Gemini runs no tool %q itself: take it out of the agent's tools", name)}
+		}
+		all = append(all, wire)
+	}
+	if all == nil {
+		return nil, false, nil
+	}
+	return json.RawMessage("[" + strings.Join(all, ",") + "]"), functions != nil && len(req.Hosted) > 0, nil
+}
+
+// functions gives the declarations of a request's functions, nil for none.
+func (m *Model) functions(req *model.Request) ([]byte, error) {
 	if len(req.Tools) > maxTools {
 		return nil, &model.Error{
 			Code:    model.InvalidRequest,
 			Message: fmt.Sprintf("the agent has %d tools, Gemini takes %d: select fewer of them in the agent file", len(req.Tools), maxTools),
 		}
 	}
-	out := []byte(`[{"functionDeclarations":[`)
-	begin := len(out)
+	var out []byte
 	for _, tool := range req.Tools {
 		d, err := m.tools.get(tool)
 		if err != nil {
@@ -54,15 +86,12 @@ func (m *Model) declare(req *model.Request) (json.RawMessage, error) {
 		if d.wire == nil {
 			continue
 		}
-		if len(out) > begin {
+		if out != nil {
 			out = append(out, ',')
 		}
 		out = append(out, d.wire...)
 	}
-	if len(out) == begin {
-		return nil, nil
-	}
-	return append(out, "]}]"...), nil
+	return out, nil
 }
 
 // get gives the declaration of a tool. The error says why it is left out; it

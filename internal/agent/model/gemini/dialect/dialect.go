@@ -1,12 +1,13 @@
 // Package dialect turns JSON Schema into the subset of it that Gemini takes
 // for the parameters of a function and for an answer.
 //
-// Start with [Translate]; [Output] is for answers. The subset (see ResponseJsonSchema in the API's
-// GenerationConfig): type, format, title, description, enum of strings and
-// numbers, items, prefixItems, minItems, maxItems, minimum, maximum, anyOf,
-// properties, additionalProperties, required. References are written out here,
-// although the service knows them, since it takes neither anything beside them
-// nor cycles.
+// Start with [Translate]; [Output] is for answers. The subset (see
+// ResponseJsonSchema in the API's GenerationConfig): type, format, title,
+// description, enum of texts or of numbers, items, prefixItems, minItems, maxItems,
+// minimum, maximum, anyOf, properties, additionalProperties, required. fit.go has
+// the rules on which of them go together. References are written out (refer.go),
+// although the service knows them, since it takes neither anything beside them nor
+// cycles.
 package dialect
 
 import (
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,8 @@ const (
 	maxSchemaNodes = 5000 // schemas, and values of constraints that are told in words
 	maxSchemaDepth = 50
 	maxNote        = 1000 // bytes of further constraints at one place
+	maxEnum        = 500  // values; of more the description has a few
+	maxExamples    = 20
 )
 
 // noteKey holds, until the end of a translation, the constraints that go into
@@ -38,6 +42,7 @@ type translator struct {
 	root   any
 	nodes  int
 	within map[string]bool // references that are being written out
+	named  map[string]any  // anchors, with #, and $ids; nil until one is needed
 }
 
 // Translate gives the schema of a tool's parameters as the service takes it,
@@ -82,14 +87,32 @@ func flatten(out schema) {
 		properties = schema{}
 		out["properties"] = properties
 	}
+	added := schema{}
 	for _, a := range alternatives {
 		theirs, _ := a.(schema)["properties"].(schema)
 		for name, p := range theirs {
-			if _, known := properties[name]; !known {
-				properties[name] = p
+			if _, own := properties[name]; !own {
+				added[name] = either(added[name], p.(schema))
 			}
 		}
 	}
+	maps.Copy(properties, added)
+}
+
+// either is a schema for what one of two takes; a may be nil for none.
+func either(a any, b schema) schema {
+	first, ok := a.(schema)
+	switch {
+	case !ok || reflect.DeepEqual(first, b):
+		return b
+	case first["enum"] != nil && b["enum"] != nil && reflect.DeepEqual(first["type"], b["type"]):
+		both := maps.Clone(first)
+		both["enum"] = union(first["enum"].([]any), b["enum"].([]any))
+		return both
+	case first["anyOf"] != nil && len(first) == 1:
+		return schema{"anyOf": append(slices.Clone(first["anyOf"].([]any)), b)}
+	}
+	return schema{"anyOf": []any{first, b}}
 }
 
 // errNever is a schema that nothing matches.
@@ -125,16 +148,17 @@ func (t *translator) object(in schema, depth int) (schema, error) {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	if in["nullable"] == true && out["type"] != nil { // OpenAPI 3.0
-		out["type"] = append(typesOf(out), "null")
-	}
-	if ref, ok := in["$ref"]; ok {
-		target, err := t.reference(ref, depth)
-		if err != nil {
-			return nil, fmt.Errorf("$ref: %w", err)
+	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+		ref, ok := in[key]
+		if !ok {
+			continue
 		}
-		if err := join(out, target); err != nil {
-			return nil, fmt.Errorf("$ref: %w", err)
+		target, err := t.reference(ref, depth)
+		if err == nil {
+			err = join(out, target)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	if all, ok := in["allOf"]; ok {
@@ -148,6 +172,10 @@ func (t *translator) object(in schema, depth int) (schema, error) {
 			}
 		}
 	}
+	if in["nullable"] == true { // OpenAPI 3.0
+		allowNull(out)
+	}
+	simplify(out)
 	return out, nil
 }
 
@@ -156,20 +184,22 @@ func (t *translator) keyword(out, in schema, key string, depth int) error {
 	value := in[key]
 	switch key {
 	case "title", "description", "format":
-		if _, ok := value.(string); !ok {
+		text, ok := value.(string)
+		if !ok {
 			return fmt.Errorf("%s where text belongs", kindOf(value))
 		}
-		out[key] = value
+		out[key] = visible(text)
 	case "minimum", "maximum", "minItems", "maxItems":
-		if _, ok := value.(json.Number); !ok {
+		n, ok := value.(json.Number)
+		if !ok {
 			return fmt.Errorf("%s where a number belongs", kindOf(value))
 		}
-		bound(out, key, value)
+		return setBound(out, key, n)
 	case "exclusiveMinimum", "exclusiveMaximum":
-		if _, ok := value.(json.Number); ok { // a boolean in draft 4
-			bound(out, strings.ToLower(strings.TrimPrefix(key, "exclusive")), value)
-		}
 		note(out, key, value)
+		if n, ok := value.(json.Number); ok { // a boolean in draft 4
+			return setBound(out, strings.ToLower(strings.TrimPrefix(key, "exclusive")), n)
+		}
 	case "type":
 		return setType(out, value)
 	case "enum", "const":
@@ -179,7 +209,12 @@ func (t *translator) keyword(out, in schema, key string, depth int) error {
 		if !ok {
 			return fmt.Errorf("%s where a list belongs", kindOf(value))
 		}
-		out[key] = names
+		for _, n := range names {
+			if _, ok := n.(string); !ok {
+				return fmt.Errorf("%s where a name belongs", kindOf(n))
+			}
+		}
+		out[key] = union(nil, names)
 	case "properties":
 		return t.properties(out, in, depth)
 	case "additionalProperties":
@@ -196,7 +231,7 @@ func (t *translator) keyword(out, in schema, key string, depth int) error {
 		t.nodes += weight(value)
 		note(out, key, value)
 	}
-	return nil // $ref and allOf come later; other words are annotations
+	return nil // references and allOf come later; other words are annotations
 }
 
 func (t *translator) properties(out, in schema, depth int) error {
@@ -206,6 +241,10 @@ func (t *translator) properties(out, in schema, depth int) error {
 	}
 	translated := make(schema, len(properties))
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if name == "" { // the service takes no such name
+			note(out, "properties", schema{"": properties[name]})
+			continue
+		}
 		p, err := t.schema(properties[name], depth+1)
 		if errors.Is(err, errNever) {
 			if required, _ := in["required"].([]any); slices.Contains(required, any(name)) {
@@ -245,6 +284,9 @@ func (t *translator) additional(out, in schema, depth int) error {
 func (t *translator) items(out, in schema, key string, depth int) error {
 	value := in[key]
 	if list, ok := value.([]any); ok {
+		if len(list) == 0 {
+			return nil
+		}
 		parts, err := t.list(list, depth)
 		if err != nil {
 			return err
@@ -313,13 +355,20 @@ func (t *translator) list(value any, depth int) ([]schema, error) {
 }
 
 // reference writes out what a reference leads to. Within itself, a schema is
-// only known by its type.
+// only known by its type. Without other documents around it a dynamic reference
+// is like any other.
 func (t *translator) reference(ref any, depth int) (schema, error) {
 	pointer, ok := ref.(string)
 	if !ok {
 		return nil, fmt.Errorf("%s where text belongs", kindOf(ref))
 	}
-	target, err := resolve(t.root, pointer)
+	if s, _ := t.root.(schema); s["$id"] != nil { // the whole by its own name
+		id, _ := s["$id"].(string)
+		if rest, ok := strings.CutPrefix(pointer, id); ok && (rest == "" || rest[0] == '#') {
+			pointer = "#" + strings.TrimPrefix(rest, "#")
+		}
+	}
+	target, err := t.resolve(pointer)
 	if err != nil {
 		return nil, err
 	}

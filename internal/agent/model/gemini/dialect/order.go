@@ -53,11 +53,16 @@ func order(translated any, raw json.RawMessage) {
 			}
 			list, _ := out[name].([]any)
 			var raws []json.RawMessage
-			if json.Unmarshal(keyword.value, &raws) != nil || len(raws) != len(list) {
-				continue
-			}
-			for i := range list {
-				order(list[i], raws[i])
+			switch {
+			case json.Unmarshal(keyword.value, &raws) != nil:
+			case len(raws) == len(list):
+				for i := range list {
+					order(list[i], raws[i])
+				}
+			case list == nil: // one of them is all that is left
+				for _, raw := range raws {
+					order(out, raw)
+				}
 			}
 		}
 	}

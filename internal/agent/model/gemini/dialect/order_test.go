@@ -10,14 +10,14 @@ import (
 func TestOutput(t *testing.T) {
 	for name, tt := range map[string]struct{ in, out string }{
 		"everywhere": {`{"type":"object","properties":{"z":{"type":"array","items":{"type":"object","properties":{"b":{},"a":{}}}},"a":{"anyOf":[{"type":"object","properties":{"y":{},"x":{}}},{"type":"null"}]}},"additionalProperties":{"properties":{"d":{},"c":{}}}}`,
-			`{"additionalProperties":{"properties":{"c":{},"d":{}},"propertyOrdering":["d","c"]},"properties":{"a":{"anyOf":[{"properties":{"x":{},"y":{}},"propertyOrdering":["y","x"],"type":"object"},{"type":"null"}]},` +
+			`{"additionalProperties":{"properties":{"c":{},"d":{}},"propertyOrdering":["d","c"],"type":"object"},"properties":{"a":{"properties":{"x":{},"y":{}},"propertyOrdering":["y","x"],"type":["object","null"]},` +
 				`"z":{"items":{"properties":{"a":{},"b":{}},"propertyOrdering":["b","a"],"type":"object"},"type":"array"}},"propertyOrdering":["z","a"],"type":"object"}`},
 		"properties called so": {`{"type":"object","properties":{"properties":{"type":"object","properties":{"items":{},"anyOf":{}}},"items":{}}}`,
 			`{"properties":{"items":{},"properties":{"properties":{"anyOf":{},"items":{}},"propertyOrdering":["items","anyOf"],"type":"object"}},"propertyOrdering":["properties","items"],"type":"object"}`},
 		"one that cannot be": {`{"type":"object","properties":{"b":{},"n":false,"a":{}}}`, `{"description":"Further constraints (JSON Schema): {\"not\":{\"required\":[\"n\"]}}","properties":{"a":{},"b":{}},"propertyOrdering":["b","a"],"type":"object"}`},
 		"of several places":  {`{"type":"object","properties":{"b":{}},"allOf":[{"properties":{"a":{}}}]}`, `{"additionalProperties":true,"properties":{"a":{},"b":{}},"type":"object"}`},
 		"alternatives that are no": {`{"type":"object","properties":{"a":{"anyOf":[false,{"properties":{"y":{},"x":{}}},{"properties":{"x":{},"y":{}}}]}}}`,
-			`{"properties":{"a":{"anyOf":[{"properties":{"x":{},"y":{}}},{"properties":{"x":{},"y":{}}}]}},"propertyOrdering":["a"],"type":"object"}`},
+			`{"properties":{"a":{"anyOf":[{"properties":{"x":{},"y":{}},"type":"object"},{"properties":{"x":{},"y":{}},"type":"object"}]}},"propertyOrdering":["a"],"type":"object"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := Output([]byte(tt.in))

@@ -5,45 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// resolve follows a JSON pointer within the document (RFC 6901, section 6).
-func resolve(root any, ref string) (any, error) {
-	path, ok := strings.CutPrefix(ref, "#")
-	if !ok || path != "" && path[0] != '/' {
-		return nil, fmt.Errorf("%q leads out of the schema", ref)
-	}
-	at := root
-	for _, step := range strings.Split(path, "/")[1:] {
-		step, err := url.PathUnescape(step)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", ref, err)
-		}
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch v := at.(type) {
-		case schema:
-			at, ok = v[step]
-		case []any:
-			var i int
-			if i, err = strconv.Atoi(step); err == nil && i >= 0 && i < len(v) {
-				at, ok = v[i], true
-			} else {
-				ok = false
-			}
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, fmt.Errorf("%q leads nowhere", ref)
-		}
-	}
-	return at, nil
-}
 
 // setType sets the type, one or several.
 func setType(out schema, value any) error {
@@ -62,8 +29,11 @@ func setType(out schema, value any) error {
 		}
 	}
 	out["type"] = value
-	if several && len(list) == 1 {
-		out["type"] = list[0]
+	if several {
+		types := union(nil, list)
+		if out["type"] = types; len(types) == 1 {
+			out["type"] = types[0]
+		}
 	}
 	return nil
 }
@@ -80,8 +50,8 @@ func typesOf(s schema) []any {
 	}
 }
 
-// setEnum translates enum and const. The service takes strings and numbers; a
-// null beside them is left to the type.
+// setEnum translates enum and const. The service takes texts that are not empty,
+// or numbers; a null beside them is left to the type.
 func setEnum(out, in schema, key string) error {
 	values := []any{in[key]}
 	if key == "enum" {
@@ -91,23 +61,31 @@ func setEnum(out, in schema, key string) error {
 		}
 		values = list
 	}
-	var kept []any
 	kinds := map[string]bool{}
+	kept := make([]any, 0, min(len(values), maxEnum+1))
+	fits := true
+	seen := map[any]bool{}
 	for _, v := range values {
 		kind := kindOf(v)
 		kinds[kind] = true
-		if kind == "string" || kind == "number" {
-			kept = append(kept, v)
+		switch {
+		case kind == "null":
+		case kind == "string" && v != "", kind == "number" && isFloat(v):
+			if !seen[v] && len(kept) <= maxEnum {
+				kept = append(kept, v)
+			}
+			seen[v] = true
+		default:
+			fits = false
 		}
 	}
+	_, both := out["enum"]
 	switch {
-	case kinds["object"] || kinds["array"] || kinds["boolean"]:
+	case len(kept) > maxEnum:
+		note(out, "examples", kept[:maxExamples])
+	case !fits || both || kinds["string"] && kinds["number"]:
 		note(out, key, in[key])
-	case kept != nil:
-		if _, both := out["enum"]; both {
-			note(out, key, in[key])
-			break
-		}
+	case len(kept) > 0:
 		out["enum"] = kept
 	}
 	if in["type"] == nil && out["type"] == nil {
@@ -117,6 +95,31 @@ func setEnum(out, in schema, key string) error {
 		}
 		return setType(out, types)
 	}
+	return nil
+}
+
+// isFloat reports whether a number is one that the service can hold.
+func isFloat(v any) bool {
+	n, ok := v.(json.Number)
+	f, err := n.Float64()
+	return ok && err == nil && !math.IsInf(f, 0)
+}
+
+// setBound sets a bound as the service takes it, or keeps it for the description.
+func setBound(out schema, key string, n json.Number) error {
+	f, err := n.Float64()
+	items := strings.HasSuffix(key, "Items")
+	switch {
+	case err != nil, items && f > math.MaxInt32:
+		note(out, key, n)
+		return nil //nolint:nilerr // it is no fault, but too large for the service
+	case !items:
+	case f != math.Trunc(f) || f < 0:
+		return fmt.Errorf("%v is no number of items", n)
+	default:
+		n = json.Number(strconv.Itoa(int(f)))
+	}
+	bound(out, key, n)
 	return nil
 }
 
@@ -242,60 +245,6 @@ func union(a, b []any) []any {
 		if !slices.Contains(out, v) {
 			out = append(out, v)
 		}
-	}
-	return out
-}
-
-// finish completes a translated value: only properties that exist are
-// required, and what could not be expressed goes into the description.
-func finish(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = finish(v[i])
-		}
-		return out
-	case schema:
-		return finishSchema(v)
-	}
-	return v
-}
-
-func finishSchema(in schema) schema {
-	out := maps.Clone(in)
-	for _, key := range []string{"items", "prefixItems", "anyOf", "additionalProperties"} {
-		if v, ok := out[key]; ok {
-			out[key] = finish(v)
-		}
-	}
-	properties, _ := in["properties"].(schema)
-	if properties != nil {
-		finished := make(schema, len(properties))
-		for name, p := range properties {
-			finished[name] = finish(p)
-		}
-		out["properties"] = finished
-	}
-	if names, ok := in["required"].([]any); ok {
-		known := slices.DeleteFunc(slices.Clone(names), func(n any) bool {
-			name, ok := n.(string)
-			_, exists := properties[name]
-			return !ok || !exists
-		})
-		if len(known) < len(names) {
-			note(out, "required", names)
-		}
-		out["required"] = known
-		if len(known) == 0 {
-			delete(out, "required")
-		}
-	}
-	notes, ok := out[noteKey].(schema)
-	delete(out, noteKey)
-	if text, err := json.Marshal(notes); ok && err == nil && len(text) <= maxNote {
-		description, _ := out["description"].(string)
-		out["description"] = strings.TrimLeft(description+"\nFurther constraints (JSON Schema): "+string(text), "\n")
 	}
 	return out
 }

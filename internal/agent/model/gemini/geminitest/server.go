@@ -67,6 +67,7 @@ type Request struct {
 	Contents []*genai.Content
 	System   string
 	Tools    []*genai.FunctionDeclaration
+	Hosted   []string // what the service is to run itself, such as googleSearch
 }
 
 // Start starts a service. The caller closes it; ctx counts for the start only.
@@ -147,19 +148,41 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// wireTool is one entry of a request's tools.
+type wireTool struct {
+	FunctionDeclarations []*genai.FunctionDeclaration `json:"functionDeclarations"`
+	GoogleSearch         *struct{}                    `json:"googleSearch"`
+	URLContext           *struct{}                    `json:"urlContext"`
+	CodeExecution        *struct{}                    `json:"codeExecution"`
+}
+
+func (t *wireTool) hosted() []string {
+	var names []string
+	for name, set := range map[string]bool{"googleSearch": t.GoogleSearch != nil, "urlContext": t.URLContext != nil, "codeExecution": t.CodeExecution != nil} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+type wireToolConfig struct {
+	FunctionCallingConfig            any  `json:"functionCallingConfig"`
+	RetrievalConfig                  any  `json:"retrievalConfig"`
+	IncludeServerSideToolInvocations bool `json:"includeServerSideToolInvocations"`
+}
+
 // check reads a request and holds it against the service's rules.
 func (s *Server) check(r *Request) error {
 	var wire struct {
 		Contents          []rawContent   `json:"contents"`
 		SystemInstruction *genai.Content `json:"systemInstruction"`
-		Tools             []struct {
-			FunctionDeclarations []*genai.FunctionDeclaration `json:"functionDeclarations"`
-		} `json:"tools"`
-		ToolConfig       any            `json:"toolConfig"`
-		GenerationConfig map[string]any `json:"generationConfig"`
-		SafetySettings   any            `json:"safetySettings"`
-		CachedContent    any            `json:"cachedContent"`
-		Labels           any            `json:"labels"`
+		Tools             []wireTool     `json:"tools"`
+		ToolConfig        wireToolConfig `json:"toolConfig"`
+		GenerationConfig  map[string]any `json:"generationConfig"`
+		SafetySettings    any            `json:"safetySettings"`
+		CachedContent     any            `json:"cachedContent"`
+		Labels            any            `json:"labels"`
 	}
 	if err := decode(r.Body, &wire); err != nil {
 		return refusal("Invalid JSON payload received. " + err.Error())
@@ -171,11 +194,15 @@ func (s *Server) check(r *Request) error {
 	}
 	for _, t := range wire.Tools {
 		r.Tools = append(r.Tools, t.FunctionDeclarations...)
+		r.Hosted = append(r.Hosted, t.hosted()...)
 	}
 	if err := CheckTools(r.Tools); err != nil {
 		return err
 	}
-	if err := checkOutput(wire.GenerationConfig, len(r.Tools) > 0); err != nil {
+	if len(r.Tools) > 0 && len(r.Hosted) > 0 && !wire.ToolConfig.IncludeServerSideToolInvocations {
+		return refusal("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+	}
+	if err := checkOutput(wire.GenerationConfig, len(wire.Tools) > 0); err != nil {
 		return err
 	}
 	for i := range wire.Contents {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 )
@@ -102,12 +101,19 @@ func count(c *genai.Content) (calls, responses int) {
 	return calls, responses
 }
 
-// checkSaid holds a model turn against what the model has said: with calls it
-// must be that, part for part; its signatures must be known in any case.
+// checkSaid holds a model turn against what the model has said: with calls, or
+// what the service's own tools have done, it must be that, part for part; its
+// signatures must be known in any case.
 func checkSaid(c *genai.Content, said [][]*genai.Part) error {
+	is := normal(c.Parts)
+	whole := slices.ContainsFunc(said, func(s []*genai.Part) bool { return equal(s, is) })
+	for _, s := range said {
+		if rest := without(s); !whole && len(rest) < len(s) && equal(normal(rest), normal(without(is))) {
+			return refusal("The parts of server-side tool invocations must be sent back as they came")
+		}
+	}
 	if calls, _ := count(c); calls > 0 {
-		is := normal(c.Parts)
-		if slices.ContainsFunc(said, func(s []*genai.Part) bool { return equal(s, is) }) {
+		if whole {
 			return nil
 		}
 		if slices.ContainsFunc(said, func(s []*genai.Part) bool { return equal(unsigned(s), unsigned(is)) }) {
@@ -123,6 +129,15 @@ func checkSaid(c *genai.Content, said [][]*genai.Part) error {
 		}
 	}
 	return nil
+}
+
+// without gives parts without those of the service's own tools.
+func without(parts []*genai.Part) []*genai.Part {
+	return slices.DeleteFunc(slices.Clone(parts), ofService)
+}
+
+func ofService(p *genai.Part) bool {
+	return p.ExecutableCode != nil || p.CodeExecutionResult != nil || p.ToolCall != nil || p.ToolResponse != nil
 }
 
 // checkResponses holds the turn after function calls against them.
@@ -226,7 +241,7 @@ func normal(parts []*genai.Part) []*genai.Part {
 	var out []*genai.Part
 	open := false
 	for _, p := range parts {
-		plain := len(p.ThoughtSignature) == 0 && p.FunctionCall == nil && p.InlineData == nil && p.ExecutableCode == nil && p.CodeExecutionResult == nil
+		plain := len(p.ThoughtSignature) == 0 && p.FunctionCall == nil && p.InlineData == nil && !ofService(p)
 		switch {
 		case plain && (p.Thought || p.Text == ""):
 		case plain && open:
@@ -255,185 +270,4 @@ func equal(a, b []*genai.Part) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
-}
-
-var toolName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
-
-// CheckTools holds declarations against the rules on names and schemas.
-func CheckTools(tools []*genai.FunctionDeclaration) error {
-	if len(tools) > 512 {
-		return errors.New("at most 512 function declarations")
-	}
-	seen := map[string]bool{}
-	for i, t := range tools {
-		at := fmt.Sprintf("tools[0].function_declarations[%d]", i)
-		if !toolName.MatchString(t.Name) {
-			return fmt.Errorf("%s.name: Invalid function name", at)
-		}
-		if seen[t.Name] {
-			return fmt.Errorf("%s.name: Duplicate function declaration found: %s", at, t.Name)
-		}
-		seen[t.Name] = true
-		if t.ParametersJsonSchema == nil {
-			continue
-		}
-		s, ok := t.ParametersJsonSchema.(map[string]any)
-		if !ok || s["type"] != "object" {
-			return fmt.Errorf("%s.parameters_json_schema: must describe an object", at)
-		}
-		if err := checkSchema(s); err != nil {
-			return fmt.Errorf("%s.parameters_json_schema%w", at, err)
-		}
-	}
-	return nil
-}
-
-// checkOutput holds the settings for the form of an answer against the rules
-// on them.
-func checkOutput(config map[string]any, tools bool) error {
-	kind, _ := config["responseMimeType"].(string)
-	schema, held := config["responseJsonSchema"]
-	switch {
-	case kind == "application/json" && tools: // the newest models take both
-		return refusal("Function calling with a response mime type: 'application/json' is unsupported")
-	case held && config["responseSchema"] != nil:
-		return errors.New("only one of response_schema and response_json_schema can be set")
-	case held && kind != "application/json":
-		return errors.New("response_json_schema needs response_mime_type application/json")
-	case held:
-		return checkOutputSchema(schema)
-	}
-	return nil
-}
-
-func checkOutputSchema(schema any) error {
-	if err := checkSchema(schema); err != nil {
-		return fmt.Errorf("generation_config.response_json_schema%w", err)
-	}
-	return nil
-}
-
-// CheckOutput holds the schema of an answer against the rules on schemas.
-func CheckOutput(raw []byte) error {
-	var schema any
-	if err := decode(raw, &schema); err != nil {
-		return err
-	}
-	return checkOutputSchema(schema)
-}
-
-// checkSchema refuses what the API's documentation does not list. References
-// are refused altogether; the service takes some of them.
-func checkSchema(v any) error {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return fmt.Errorf(": %v is not a schema", v)
-	}
-	for key, value := range s {
-		var err error
-		switch key {
-		case "title", "description", "format":
-			_, ok = value.(string)
-		case "minimum", "maximum", "minItems", "maxItems":
-			_, ok = value.(json.Number)
-		case "type":
-			ok = isType(value)
-		case "enum":
-			ok, err = true, checkEnum(value)
-		case "required":
-			ok, err = true, checkRequired(s)
-		case "propertyOrdering":
-			ok, err = true, checkOrdering(s)
-		case "properties":
-			var all map[string]any
-			all, ok = value.(map[string]any)
-			for name, p := range all {
-				if err = checkSchema(p); err != nil {
-					err = fmt.Errorf(".%s%w", name, err)
-					break
-				}
-			}
-		case "additionalProperties":
-			if _, ok = value.(bool); !ok {
-				ok, err = true, checkSchema(value)
-			}
-		case "items":
-			ok, err = true, checkSchema(value)
-		case "prefixItems", "anyOf", "oneOf":
-			var all []any
-			all, ok = value.([]any)
-			for _, p := range all {
-				if err = checkSchema(p); err != nil {
-					break
-				}
-			}
-		default:
-			return fmt.Errorf(": Unknown name %q", key)
-		}
-		if !ok {
-			return fmt.Errorf(".%s: invalid value %v", key, value)
-		}
-		if err != nil {
-			return fmt.Errorf(".%s%w", key, err)
-		}
-	}
-	return nil
-}
-
-func isType(value any) bool {
-	all, several := value.([]any)
-	if !several {
-		all = []any{value}
-	}
-	for _, t := range all {
-		name, _ := t.(string)
-		if !slices.Contains(strings.Fields("string number integer boolean object array null"), name) {
-			return false
-		}
-	}
-	return len(all) > 0
-}
-
-func checkEnum(value any) error {
-	all, _ := value.([]any)
-	for _, v := range all {
-		switch v.(type) {
-		case string, json.Number:
-		default:
-			return fmt.Errorf(": invalid value %v", v)
-		}
-	}
-	if len(all) == 0 {
-		return errors.New(": must not be empty")
-	}
-	return nil
-}
-
-func checkOrdering(s map[string]any) error {
-	properties, _ := s["properties"].(map[string]any)
-	names, _ := s["propertyOrdering"].([]any)
-	for _, n := range names {
-		if name, _ := n.(string); properties[name] == nil {
-			return fmt.Errorf(": %v is no property", n)
-		}
-	}
-	if len(names) != len(properties) {
-		return errors.New(": must name every property once")
-	}
-	return nil
-}
-
-func checkRequired(s map[string]any) error {
-	properties, _ := s["properties"].(map[string]any)
-	names, ok := s["required"].([]any)
-	if !ok {
-		return errors.New(": must be a list")
-	}
-	for i, n := range names {
-		name, _ := n.(string)
-		if _, ok := properties[name]; !ok {
-			return fmt.Errorf("[%d]: property is not defined", i)
-		}
-	}
-	return nil
 }

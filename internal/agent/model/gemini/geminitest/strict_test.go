@@ -90,6 +90,11 @@ func TestStrict(t *testing.T) {
 		{"a schema for text", output(`{"responseJsonSchema":{"type":"object"}}`), "needs response_mime_type"},
 		{"two schemas", output(`{"responseMimeType":"application/json","responseJsonSchema":{},"responseSchema":{}}`), "only one of"},
 		{"an answer with a schema beside tools", output(`{"responseMimeType":"application/json"},"tools":[{"functionDeclarations":[{"name":"a"}]}]`), "is unsupported"},
+		{"a tool of the service", `{"contents":[` + ask + `],"tools":[{"googleSearch":{}},{"urlContext":{}},{"codeExecution":{}}]}`, ""},
+		{"functions beside one", `{"contents":[` + ask + `],"tools":[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}]}`, "include_server_side_tool_invocations"},
+		{"functions beside one, as it should be", `{"contents":[` + ask + `],"tools":[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}],"toolConfig":{"includeServerSideToolInvocations":true}}`, ""},
+		{"a tool that there is not", `{"contents":[` + ask + `],"tools":[{"teleport":{}}]}`, `unknown field "teleport"`},
+		{"JSON beside a tool of the service", `{"contents":[` + ask + `],"generationConfig":{"responseMimeType":"application/json"},"tools":[{"googleSearch":{}}]}`, "is unsupported"},
 		{"a boolean schema", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":true}}}`), "true is not a schema"},
 	}
 	for _, c := range cases {
@@ -127,5 +132,33 @@ func TestGenerateContent(t *testing.T) {
 	}
 	if n := len(s.Requests()); n != 1 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+func TestStrictAboutItsOwnTools(t *testing.T) {
+	const (
+		ask    = `{"role":"user","parts":[{"text":"hi"}]}`
+		code   = `{"executableCode":{"code":"1+1","language":"PYTHON"},"thoughtSignature":"c2ln"}`
+		result = `{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"2"}}`
+		text   = `{"text":"two"}`
+	)
+	for said, refused := range map[string]bool{
+		code + "," + result + "," + text: false, text: true, result + "," + text: true,
+		result + "," + code + "," + text: true, code + "," + strings.Replace(result, `"2"`, `"3"`, 1) + "," + text: true,
+	} {
+		s, err := Start(t.Context(), Play(Stream(Chunk(code, result), Final("STOP", text)), Say("fine")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, text := post(t, s, "streamGenerateContent?alt=sse", `{"contents":[`+ask+`]}`); status != 200 {
+			t.Fatal(text)
+		}
+		status, _ := post(t, s, "streamGenerateContent?alt=sse", `{"contents":[`+ask+`,{"role":"model","parts":[`+said+`]},`+ask+`]}`)
+		if (status == 400) != refused {
+			t.Errorf("%s: %d %v", said, status, s.Refusals())
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
