@@ -1,7 +1,8 @@
 // Package process runs a program and ends it together with everything that it
 // started.
 //
-// Start with [Run]; [Environ] makes the environment that a child should get.
+// Start with [Run], or with [Start] for a child that lives on; [Environ] makes the
+// environment that a child should get.
 // A child never sees our own standard streams, terminal or environment: it has
 // what its [Spec] says and nothing else.
 //
@@ -82,6 +83,9 @@ type Output struct {
 //
 // The error is a [*StartError] when the program could not be started.
 func Run(ctx context.Context, spec Spec) (*Output, error) {
+	if spec.MaxOutput <= 0 {
+		return nil, errors.New("process: a spec needs a positive MaxOutput")
+	}
 	cmd, err := spec.command()
 	if err != nil {
 		return nil, err
@@ -133,8 +137,8 @@ func Run(ctx context.Context, spec Spec) (*Output, error) {
 
 // command finds the program; nothing is started yet.
 func (s *Spec) command() (*exec.Cmd, error) {
-	if len(s.Args) == 0 || s.MaxOutput <= 0 {
-		return nil, errors.New("process: a spec needs Args and a positive MaxOutput")
+	if len(s.Args) == 0 {
+		return nil, errors.New("process: a spec needs Args")
 	}
 	path, err := s.program()
 	if err != nil {
