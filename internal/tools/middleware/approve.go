@@ -3,10 +3,12 @@ package middleware
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,21 +16,30 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/condition"
 )
 
-// approve lets a person decide on each call. The turn parks until the answer
-// comes, and only an answer to this question counts: nothing that the model or
-// the caller's request says does.
-func approve(needed bool, secrets *redactor) Middleware {
+// approve lets a person decide on each call that when is true of; nil is never.
+// The turn parks until the answer comes, and only an answer to this question
+// counts: nothing that the model or the caller's request says does. Where it cannot
+// be said whether when is true, the person decides, and reads why.
+func approve(when *config.Condition, secrets *redactor) Middleware {
 	return func(spec *agent.Spec, next Handler) Handler {
-		if !needed {
+		if when == nil || when.Expr == "" && !when.Is {
 			return next
 		}
+		decide := newGate(when, spec)
 		return func(ctx context.Context, call *agent.Call) (*agent.Result, error) {
-			switch a := call.Answer; {
+			a := call.Answer
+			switch {
 			case a == nil || a.Kind == "":
-				return askApproval(spec, call, secrets)
-			case a.Kind != model.Approval:
+				needed, doubt := decide(call)
+				if !needed {
+					return next(ctx, call)
+				}
+				return askApproval(spec, call, doubt, secrets)
+			case a.Kind != model.Approval || !isOurs(call.Asked):
 				// The tool asks something itself, so it has run, with approval.
 				return next(ctx, call)
 			case a.Action == model.Accept:
@@ -44,23 +55,61 @@ func approve(needed bool, secrets *redactor) Middleware {
 	}
 }
 
-func askApproval(spec *agent.Spec, call *agent.Call, secrets *redactor) (*agent.Result, error) {
+// ours marks the questions that are asked here. A tool that asks for approvals
+// itself, such as an agent, puts a mark of its own on them.
+const ours = `{"by":"approve"}`
+
+// isOurs reports whether a question about an approval was asked here. One without
+// any mark counts as such, since that approves less.
+func isOurs(q *session.Suspension) bool {
+	return q == nil || len(q.Opaque) == 0 || string(q.Opaque) == ours
+}
+
+// gate says whether a call needs an approval, and what makes that doubtful.
+type gate func(call *agent.Call) (needed bool, doubt error)
+
+func newGate(when *config.Condition, spec *agent.Spec) gate {
+	if when.Expr == "" {
+		return func(*agent.Call) (bool, error) { return when.Is, nil }
+	}
+	program := sync.OnceValues(func() (*condition.Program, error) { return condition.Approval(when.Expr, nil) })
+	defaults := defaultsOf(spec.Parameters)
+	return func(call *agent.Call) (bool, error) {
+		p, err := program()
+		if err != nil {
+			return true, err
+		}
+		args, problem := strictObject(call.Args)
+		if problem != "" {
+			return true, errors.New(problem)
+		}
+		needed, err := p.Eval(condition.Env{
+			Args: withDefaults(args, defaults), Tool: spec.Name, Annotations: spec.Annotations,
+			Hints: condition.Hints{ReadOnly: spec.Hints.ReadOnly, Destructive: !spec.Hints.NonDestructive && !spec.Hints.ReadOnly,
+				Idempotent: spec.Hints.Idempotent, OpenWorld: !spec.Hints.ClosedWorld},
+			State: func(key string) (any, bool) { v, ok := call.State[key]; return v, ok },
+		})
+		return needed || err != nil, err
+	}
+}
+
+func askApproval(spec *agent.Spec, call *agent.Call, doubt error, secrets *redactor) (*agent.Result, error) {
 	args, err := shownArguments(call.Args, secrets)
 	if err != nil {
 		return nil, err
 	}
-	return &agent.Result{Suspend: &session.Suspension{
-		Kind:    model.Approval,
-		Message: fmt.Sprintf("Agent %s wants to run %s", call.Agent, spec.Name),
-		Payload: args,
-	}}, nil
+	message := fmt.Sprintf("Agent %s wants to run %s", call.Agent, spec.Name)
+	if doubt != nil {
+		message += fmt.Sprintf(". Whether that needs an approval could not be decided: %v", doubt)
+	}
+	return &agent.Result{Suspend: &session.Suspension{Kind: model.Approval, Message: message, Payload: args, Opaque: json.RawMessage(ours)}}, nil
 }
 
 func notRun(why, reason string) *agent.Result {
 	if reason != "" {
 		why += ": " + reason
 	}
-	return agent.Failure("not run: " + why)
+	return agent.NotRun("not run: " + why)
 }
 
 // maxShownBytes bounds the arguments that a person is shown.

@@ -18,13 +18,14 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 const openSchema = `{"type":"object"}`
 
 // gated is a tool that needs approval; it counts its calls.
 func gated(schema string, o Options, calls *[]*agent.Call) agent.Tool {
-	o.Approve = true
+	o.Approve = &config.Condition{Is: true}
 	return Wrap(&fake{&agent.Spec{Name: "deploy", Parameters: json.RawMessage(schema), Hints: agent.Hints{ReadOnly: true, ClosedWorld: true}},
 		func(_ context.Context, call *agent.Call) (*agent.Result, error) {
 			*calls = append(*calls, call)
@@ -87,7 +88,7 @@ func TestApproveAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &session.Suspension{Kind: model.Approval, Message: "Agent dice wants to run deploy", Payload: json.RawMessage(`{"sides":6.50e1}`)}
+	want := &session.Suspension{Kind: model.Approval, Message: "Agent dice wants to run deploy", Payload: json.RawMessage(`{"sides":6.50e1}`), Opaque: json.RawMessage(`{"by":"approve"}`)}
 	if diff := cmp.Diff(want, res.Suspend); diff != "" {
 		t.Error(diff)
 	}
@@ -237,7 +238,7 @@ func TestSuspendedCallsHoldNoSlot(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options()
-				o.Concurrency, o.Approve, o.Now = 1, approval, time.Now
+				o.Concurrency, o.Approve, o.Now = 1, &config.Condition{Is: approval}, time.Now
 				tool := Wrap(die(func(_ context.Context, call *agent.Call) (*agent.Result, error) {
 					if !approval && call.Answer == nil {
 						return &agent.Result{Suspend: &session.Suspension{Kind: model.Question}}, nil
@@ -300,4 +301,120 @@ func FuzzShownArguments(f *testing.F) {
 			t.Errorf("%s, %v", got, err)
 		}
 	})
+}
+
+// conditional is a tool with an approval condition; it counts its calls.
+func conditional(expr string, calls *[]*agent.Call) agent.Tool {
+	o := options()
+	o.Approve = &config.Condition{Expr: expr}
+	return Wrap(&fake{&agent.Spec{
+		Name: "pay", Hints: agent.Hints{NonDestructive: true, Idempotent: true}, Annotations: map[string]any{"title": "Pay"},
+		Parameters: json.RawMessage(`{"type":"object","properties":{"currency":{"default":"EUR"}}}`),
+	}, func(_ context.Context, call *agent.Call) (*agent.Result, error) {
+		*calls = append(*calls, call)
+		return agent.Text("done"), nil
+	}}, o)
+}
+
+func TestApprovalConditions(t *testing.T) {
+	const doubt = "Agent dice wants to run pay. Whether that needs an approval could not be decided: "
+	for _, tc := range []struct{ expr, args, want string }{ // want is the question, or nothing
+		{`args.amount > 100`, `{"amount":100}`, ""},
+		{`args.amount > 100`, `{"amount":100.5}`, "Agent dice wants to run pay"},
+		{`args.amount > 100`, `{"amount":1e3}`, "Agent dice wants to run pay"},
+		{`args.amount > 100`, `{}`, doubt + "it cannot be decided for these values, at column 13 (not set: args.amount)"},
+		{`args.amount > 100`, `{"amount":"SECRET"}`, doubt + "it cannot be decided for these values, at column 13"},
+		{`args.amount > 100`, `{"amount":12345678901234567890}`, doubt + "args: a number has more digits than can be compared"},
+		{`args.currency == "EUR"`, `{}`, "Agent dice wants to run pay"}, // which is what the tool will see
+		{`args.currency == "EUR"`, `{"currency":"USD"}`, ""},
+		{`tool == "pay" and annotations.title == "Pay"`, `{}`, "Agent dice wants to run pay"},
+		{`hints.destructive or hints.read_only or not hints.idempotent or not hints.open_world`, `{}`, ""},
+		{`state.plan == "pro"`, `{}`, ""},
+		{`state.plan == "free"`, `{}`, "Agent dice wants to run pay"},
+		{`this is none`, `{}`, doubt + "at column 6: unexpected Identifier(\"is\")"}, // which the file's check finds before
+	} {
+		t.Run(tc.expr, func(t *testing.T) {
+			var calls []*agent.Call
+			call := roll(tc.args)
+			call.State = map[string]any{"plan": "free"}
+			res, err := conditional(tc.expr, &calls).Call(t.Context(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := ""
+			if res.Suspend != nil {
+				asked = res.Suspend.Message
+			}
+			if asked != tc.want || (len(calls) == 1) != (tc.want == "") {
+				t.Errorf("asked %q, %d calls", asked, len(calls))
+			}
+		})
+	}
+}
+
+// The condition is not looked at again when the answer comes.
+func TestAnswersToConditionalApprovals(t *testing.T) {
+	for action, runs := range map[string]bool{"accept": true, "decline": false, "cancel": false, "": false} {
+		var calls []*agent.Call
+		tool := conditional(`args.amount > 100`, &calls)
+		res, err := tool.Call(t.Context(), answered(`{"amount":500}`, &session.Answer{Kind: "approval", Action: action}))
+		if err != nil || res.Suspend != nil || (len(calls) == 1) != runs || res.NotRun == runs {
+			t.Errorf("%q: %+v, %v", action, res, err)
+		}
+	}
+}
+
+func TestConstantConditions(t *testing.T) {
+	for is, asks := range map[bool]bool{true: true, false: false} {
+		o := options()
+		o.Approve = &config.Condition{Is: is}
+		res, err := Wrap(die(gives(agent.Text("4"), nil)), o).Call(t.Context(), roll(`{"sides":6}`))
+		if err != nil || (res.Suspend != nil) != asks {
+			t.Errorf("%v: %+v, %v", is, res, err)
+		}
+	}
+}
+
+// A tool may ask for approvals itself, such as an agent whose own tools need one.
+// Its question and the answer pass through the approval of the tool.
+func TestInnerApprovals(t *testing.T) {
+	inner := &session.Suspension{Kind: model.Approval, Message: "inner", Payload: json.RawMessage(`{}`), Opaque: json.RawMessage(`{"handle":"h"}`)}
+	var calls []*agent.Call
+	o := options()
+	o.Approve = &config.Condition{Is: true}
+	tool := Wrap(&fake{&agent.Spec{Name: "clerk", Parameters: json.RawMessage(openSchema)}, func(_ context.Context, call *agent.Call) (*agent.Result, error) {
+		calls = append(calls, call)
+		if call.Answer == nil {
+			return &agent.Result{Suspend: inner}, nil
+		}
+		return agent.Text(call.Answer.Action), nil
+	}}, o)
+	call := func(asked *session.Suspension, a *session.Answer) *agent.Result {
+		t.Helper()
+		c := roll(`{}`)
+		c.Asked, c.Answer = asked, a
+		res, err := tool.Call(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	outer := call(nil, nil).Suspend
+	if outer == nil || outer.Message == "inner" || len(calls) > 0 {
+		t.Fatalf("asked %+v", outer)
+	}
+	if got := call(outer, &session.Answer{Kind: model.Approval, Action: model.Accept}).Suspend; got != inner {
+		t.Fatalf("asked %+v", got)
+	}
+	for _, action := range []string{model.Decline, model.Accept, model.Cancel} {
+		if got := call(inner, &session.Answer{Kind: model.Approval, Action: action}); got.Output != action {
+			t.Errorf("the tool did not see %q: %+v", action, got)
+		}
+	}
+	// A question without a mark is taken for the outer one, which runs nothing with
+	// an answer.
+	unmarked := &session.Suspension{Kind: model.Approval}
+	if got := call(unmarked, &session.Answer{Kind: model.Approval, Action: model.Decline}); got.Output != "not run: the person declined" {
+		t.Errorf("got %+v", got)
+	}
 }

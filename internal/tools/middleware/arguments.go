@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
@@ -12,6 +13,9 @@ import (
 
 // arguments checks a call's arguments against the tool's schema and answers a
 // bad call itself, with every problem at once.
+//
+// Models often write null for an argument that they leave out. Where the schema
+// does not take it, that is what it means.
 //
 // A schema that is none is the operator's mistake and ends the turn.
 func arguments() Middleware {
@@ -28,9 +32,31 @@ func arguments() Middleware {
 				call = &c
 			}
 			if problem := schema.Check(call.Args); problem != "" {
-				return agent.Failure(problem), nil
+				args, some := withoutNulls(call.Args)
+				if !some || schema.Check(args) != "" {
+					return agent.NotRun(problem), nil
+				}
+				c := *call
+				c.Args = args
+				call = &c
 			}
 			return next(ctx, call)
 		}
 	}
+}
+
+// withoutNulls gives an object without its members that are null, and whether
+// there were any.
+func withoutNulls(args json.RawMessage) (json.RawMessage, bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(args, &members) != nil {
+		return nil, false
+	}
+	n := len(members)
+	maps.DeleteFunc(members, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
+	if len(members) == n {
+		return nil, false
+	}
+	rest, err := json.Marshal(members)
+	return rest, err == nil
 }

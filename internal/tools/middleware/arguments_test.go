@@ -48,6 +48,9 @@ func TestArguments(t *testing.T) {
 			`argument "bar baz": not an argument of roll_die, its arguments are count, sides; argument count: missing; argument foo: not an argument of roll_die, its arguments are count, sides; argument sides: must be >= 2, got 1`},
 		{"none taken", object(`{}`), `{"x":1}`, "argument x: not an argument of roll_die, which takes none"},
 		{"nothing for no arguments", object(`{}`), ``, "called"},
+		{"null for an optional argument", object(`{"n":{"type":"integer"}}`), `{"n":null}`, "called"},
+		{"null for a required argument", dieSchema, `{"sides":null}`, "argument sides: must be integer, got null"},
+		{"null beside a fault", object(`{"n":{"type":"integer"},"b":{"type":"boolean"}}`), `{"n":null,"b":1}`, "argument b: must be boolean, got number; argument n: must be integer, got null"},
 		{"null for no arguments", object(`{}`), ` null `, "called"},
 		{"null with one required", dieSchema, `null`, "argument sides: missing"},
 		{"not JSON", dieSchema, `{"sides":`, "the arguments are not JSON: unexpected EOF"},
@@ -63,7 +66,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestArgumentsReachTheTool(t *testing.T) {
-	for args, want := range map[string]string{``: `{}`, `null`: `{}`, `{"c": 12345678901234567890.10}`: `{"c": 12345678901234567890.10}`} {
+	for args, want := range map[string]string{``: `{}`, `null`: `{}`, `{"c": 12345678901234567890.10}`: `{"c": 12345678901234567890.10}`, `{"c": null}`: `{}`} {
 		if _, seen := check(t, object(`{"c":{"type":"number"}}`), args); seen != want {
 			t.Errorf("%q: the tool saw %q, want %q", args, seen, want)
 		}

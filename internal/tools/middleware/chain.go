@@ -1,6 +1,7 @@
 // Package middleware holds the work that is the same for every tool: looking
-// on, checking arguments, turning failures into results, bounding results,
-// ending what takes too long. No kind of tool does any of it itself.
+// on, forbidding calls, checking arguments, turning failures into results, bounding
+// results, asking for approval, remembering, limiting, trying again, ending what
+// takes too long. No kind of tool does any of it itself.
 //
 // Start with [Wrap], the only place that knows the order.
 package middleware
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 // Handler is a tool's Call, or a part of the chain around it.
@@ -22,49 +24,76 @@ type Handler func(ctx context.Context, call *agent.Call) (*agent.Result, error)
 // passes a Result with Suspend set on untouched; only redact looks into it.
 type Middleware func(spec *agent.Spec, next Handler) Handler
 
-// Options are what the chain of one tool needs to know.
+// Options are what the chain of one tool needs to know. What is not set is off.
 type Options struct {
 	// Log hears of calls (debug), of errors (warning) and of panics (error);
 	// never of arguments or results.
 	Log *slog.Logger
-	// Now is the clock that durations are measured with.
+	// Now is the clock that durations, ages and limits are measured with.
 	Now func() time.Time
+	// Rand gives numbers from 0 up to 1, by which the pauses of retries differ; nil
+	// is always 0.
+	Rand func() float64
 	// Secrets are values that no result, error or progress may show. Those of
 	// fewer than six characters are left alone, since they would turn up by
 	// chance.
 	Secrets []string
-	// Approve lets a person decide on each call before it runs.
-	Approve bool
-	// Timeout bounds one call.
+	// Allow and Deny are rules on which calls run.
+	Allow, Deny []config.CallRule
+	// Approve says which calls a person decides on before they run.
+	Approve *config.Condition
+	// Cache, RateLimit and Retry are those of the agent file.
+	Cache     *config.Cache
+	RateLimit *config.RateLimit
+	Retry     *config.Retry
+	// Idempotent overrides what the tool says of itself. A tool that is said not to
+	// be is never tried again, even if it changes nothing.
+	Idempotent *bool
+	// Timeout bounds one try of a call.
 	Timeout time.Duration
 	// Concurrency is how many calls run at the same time, 0 for any number.
 	Concurrency int
-	// MaxResultBytes bounds the text of a result, or its JSON.
-	MaxResultBytes int
+	// MaxResultTokens and MaxResultBytes bound the text of a result, or its JSON.
+	// A token is taken for four bytes; 0 tokens is any number.
+	MaxResultTokens, MaxResultBytes int
+	// AnswerMedia makes the media of results part of the agent's answer.
+	AnswerMedia bool
 }
 
 // Wrap puts everything around t that every tool has. The outermost comes first:
 //
 //	observe    sees what the caller of the tool sees
-//	           (here: deny and allow rules)
+//	rules      what is forbidden is so whatever else is set
 //	arguments  before anything is done for the call, and anybody is asked
 //	failures   errors and panics of everything below become results
+//	attach     what of the result is for the caller of the agent
 //	limit      the size of the result
 //	redact     before limit, which could cut a secret in half
-//	approve    outside of slots: who waits for a person keeps nobody waiting
-//	           (here: cache, rate, retry)
+//	approve    before cache: who may not run a tool may not read what it gave
+//	cache      before rate: what does not run counts for no limit
+//	rate       after approve, so that who waits for a person takes no turn
 //	slots      outside of timeout: waiting for other calls is not the tool's time
+//	retry      inside of slots: what is tried again is still the same call
 //	timeout    of one try
 func Wrap(t agent.Tool, o Options) agent.Tool {
 	secrets := newRedactor(o.Secrets)
-	return Chain(t,
+	if o.Idempotent != nil && !*o.Idempotent {
+		o.Retry = nil
+	}
+	decided := o.Approve != nil || o.Cache != nil
+	return Chain(withHint(t, o.Idempotent),
 		observe(o.Log, o.Now),
+		rules(o.Allow, o.Deny, decided),
 		arguments(),
 		failures(o.Log, secrets),
-		limit(o.MaxResultBytes),
+		attach(o.AnswerMedia),
+		limit(o.MaxResultBytes, o.MaxResultTokens),
 		redact(secrets),
 		approve(o.Approve, secrets),
+		cache(o.Cache, o.Now),
+		rate(o.RateLimit, o.Now),
 		slots(o.Concurrency),
+		retry(o.Retry, o.Rand),
 		timeout(o.Timeout),
 	)
 }
@@ -75,7 +104,7 @@ func Chain(t agent.Tool, m ...Middleware) agent.Tool {
 	for i := len(m) - 1; i >= 0; i-- {
 		handle = m[i](spec, handle)
 	}
-	return &chained{spec: spec, handle: handle}
+	return like(t, &chained{spec: spec, handle: handle})
 }
 
 type chained struct {
@@ -89,4 +118,33 @@ func (c *chained) Spec() *agent.Spec { return c.spec }
 // Call implements [agent.Tool].
 func (c *chained) Call(ctx context.Context, call *agent.Call) (*agent.Result, error) {
 	return c.handle(ctx, call)
+}
+
+// instructing is a chained [agent.Instructor]; nothing is around its instruction.
+type instructing struct {
+	*chained
+	by agent.Instructor
+}
+
+// Instruct implements [agent.Instructor].
+func (i *instructing) Instruct(ctx context.Context, q *agent.Query) (string, error) {
+	return i.by.Instruct(ctx, q)
+}
+
+// withHint gives t with another hint about whether it is idempotent.
+func withHint(t agent.Tool, idempotent *bool) agent.Tool {
+	if idempotent == nil || t.Spec().Hints.Idempotent == *idempotent {
+		return t
+	}
+	spec := *t.Spec()
+	spec.Hints.Idempotent = *idempotent
+	return like(t, &chained{spec: &spec, handle: t.Call})
+}
+
+// like gives what was made of t the instruction that t has.
+func like(t agent.Tool, made *chained) agent.Tool {
+	if by, ok := t.(agent.Instructor); ok {
+		return &instructing{chained: made, by: by}
+	}
+	return made
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 // fake is a tool that does what a test says.
@@ -195,15 +196,79 @@ func TestWrapAllocations(t *testing.T) {
 	}
 }
 
+// instructor is a tool with an instruction.
+type instructor struct{ *fake }
+
+func (instructor) Instruct(_ context.Context, q *agent.Query) (string, error) {
+	return "for " + q.Agent, nil
+}
+
+func TestWrapKeepsTheInstruction(t *testing.T) {
+	yes := true
+	for _, idempotent := range []*bool{nil, &yes} {
+		o := options()
+		o.Idempotent = idempotent
+		by, ok := Wrap(instructor{die(gives(agent.Text("4"), nil))}, o).(agent.Instructor)
+		if !ok {
+			t.Fatal("the instruction is lost")
+		}
+		if text, err := by.Instruct(t.Context(), &agent.Query{Agent: "dice"}); err != nil || text != "for dice" {
+			t.Errorf("got %q, %v", text, err)
+		}
+		if res, err := by.Call(t.Context(), roll(`{"sides":6}`)); err != nil || res.Output != "4" {
+			t.Errorf("got %+v, %v", res, err)
+		}
+	}
+	if _, ok := Wrap(die(gives(agent.Text("4"), nil)), options()).(agent.Instructor); ok {
+		t.Error("a tool without an instruction has got one")
+	}
+}
+
+func TestIdempotentLever(t *testing.T) {
+	yes, no := true, false
+	for _, tc := range []struct {
+		own   bool
+		lever *bool
+		want  bool
+	}{{true, nil, true}, {false, nil, false}, {true, &no, false}, {false, &yes, true}, {true, &yes, true}} {
+		bare := die(gives(agent.Text("4"), nil))
+		bare.spec.Hints = agent.Hints{Idempotent: tc.own, ClosedWorld: true}
+		o := options()
+		o.Idempotent = tc.lever
+		tool := Wrap(bare, o)
+		spec := tool.Spec()
+		if spec.Hints != (agent.Hints{Idempotent: tc.want, ClosedWorld: true}) || spec.Name != "roll_die" || bare.spec.Hints.Idempotent != tc.own {
+			t.Errorf("%+v: %+v", tc, spec.Hints)
+		}
+		if again := tool.Spec(); again != spec {
+			t.Error("the spec is another pointer each time")
+		}
+	}
+}
+
 func BenchmarkWrap(b *testing.B) {
-	for name, tc := range map[string]struct{ schema, args string }{
-		"one argument": {dieSchema, `{"sides":6}`},
+	levers := options()
+	levers.Now = time.Now
+	levers.Deny = []config.CallRule{{Args: map[string]string{"sides": "1000"}}}
+	levers.Approve = &config.Condition{Expr: "args.sides > 100"}
+	levers.RateLimit = &config.RateLimit{PerMinute: 1_000_000, Exceeded: "wait", MaxWait: std(time.Minute), Per: "caller"}
+	levers.Retry = &config.Retry{Tries: 3, Delay: std(time.Second), MaxDelay: std(time.Second)}
+	levers.MaxResultTokens, levers.Concurrency = 100, 4
+	cached := levers
+	cached.Cache = &config.Cache{TTL: std(time.Hour), Entries: 9, MaxBytes: 1024}
+	for name, tc := range map[string]struct {
+		schema, args string
+		o            Options
+	}{
+		"one argument": {dieSchema, `{"sides":6}`, options()},
 		"full validator": {
-			`{"type":"object","properties":{"sides":{"anyOf":[{"type":"integer","minimum":2},{"type":"string"}]}}}`, `{"sides":6}`,
+			`{"type":"object","properties":{"sides":{"anyOf":[{"type":"integer","minimum":2},{"type":"string"}]}}}`, `{"sides":6}`, options(),
 		},
+		"levers":            {dieSchema, `{"sides":6}`, levers},
+		"levers, remembers": {dieSchema, `{"sides":6}`, cached},
 	} {
 		b.Run(name, func(b *testing.B) {
-			tool := Wrap(&fake{&agent.Spec{Name: "t", Parameters: json.RawMessage(tc.schema)}, gives(agent.Text("4"), nil)}, options())
+			tool := Wrap(&fake{&agent.Spec{Name: "t", Parameters: json.RawMessage(tc.schema), Hints: agent.Hints{ReadOnly: true}}, gives(agent.Text("4"), nil)}, tc.o)
 			call, ctx := roll(tc.args), b.Context()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -13,27 +14,97 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 )
 
+// attach marks the media of results that are part of the agent's answer.
+func attach(wanted bool) Middleware {
+	return func(_ *agent.Spec, next Handler) Handler {
+		if !wanted {
+			return next
+		}
+		return func(ctx context.Context, call *agent.Call) (*agent.Result, error) {
+			res, err := next(ctx, call)
+			if res == nil || len(res.Media) == 0 || res.Suspend != nil {
+				return res, err
+			}
+			shown := *res
+			shown.Attach = true
+			return &shown, err
+		}
+	}
+}
+
 // maxMediaBytes bounds the media of one result together. Models take inline
 // data of about 20 MB a request, in base64, and a result stays in the history.
 const maxMediaBytes = 8 << 20
 
-// limit bounds a result: text over max bytes keeps its head and its tail, a
-// value whose JSON is over max becomes that JSON as text, cut the same way, and
-// media over their bound are left out with a note.
-func limit(max int) Middleware {
+// limit bounds a result, first by tokens and then by bytes. Text of more than
+// tokens, 0 for any number, keeps its beginning. Text over max bytes keeps its head
+// and its tail, a value whose JSON is over max becomes that JSON as text, cut the
+// same way, and media over their bound are left out with a note.
+func limit(max, tokens int) Middleware {
 	return func(_ *agent.Spec, next Handler) Handler {
 		return func(ctx context.Context, call *agent.Call) (*agent.Result, error) {
 			res, err := next(ctx, call)
 			if res == nil || res.Suspend != nil {
 				return res, err
 			}
-			bounded, tooBad := bound(res, max)
+			bounded, tooBad := boundTokens(res, tokens)
+			if tooBad == nil {
+				bounded, tooBad = bound(bounded, max)
+			}
 			if tooBad != nil {
 				return nil, tooBad
 			}
 			return bounded, err
 		}
 	}
+}
+
+// tokenBytes is how many bytes of text are taken for a token: about right for
+// English and for JSON, on the safe side for most other text.
+const tokenBytes = 4
+
+func tokensOf(text string) int { return (len(text) + tokenBytes - 1) / tokenBytes }
+
+// boundTokens gives res itself where its output has at most so many tokens. JSON is
+// counted, and given, without needless space; what is too long keeps the longest
+// beginning that fits together with a note.
+func boundTokens(res *agent.Result, tokens int) (*agent.Result, error) {
+	if tokens <= 0 || tokens > math.MaxInt/tokenBytes || fits(res.Output, tokens*tokenBytes) {
+		return res, nil
+	}
+	text, err := outputText(res.Output)
+	if err != nil {
+		return nil, err
+	}
+	if _, isText := res.Output.(string); !isText && tokensOf(text) <= tokens {
+		return res, nil
+	}
+	out := *res
+	text = minified(text)
+	out.Output = text
+	if n := tokensOf(text); n > tokens {
+		note := fmt.Sprintf("\n[Result truncated: %d → %d tokens]", n, tokens)
+		if room := tokens*tokenBytes - len(note); room >= 0 {
+			out.Output = headOf(text, room) + note
+		} else {
+			out.Output = headOf(text, tokens*tokenBytes)
+		}
+	}
+	return &out, nil
+}
+
+// minified gives a JSON object or list without needless space, and any other text
+// as it is.
+func minified(text string) string {
+	start := strings.TrimLeft(text, " \t\r\n")
+	if !strings.HasPrefix(start, "{") && !strings.HasPrefix(start, "[") {
+		return text
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(text)) != nil {
+		return text
+	}
+	return b.String()
 }
 
 // bound gives res itself where it keeps the bounds, and otherwise a copy.

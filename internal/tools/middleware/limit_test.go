@@ -144,3 +144,65 @@ func FuzzCut(f *testing.F) {
 		}
 	})
 }
+
+func TestLimitTokens(t *testing.T) {
+	xs := func(n int) string { return strings.Repeat("x", n) }
+	note := func(n, m int) string { return fmt.Sprintf("\n[Result truncated: %d → %d tokens]", n, m) }
+	spaced := "[" + strings.Repeat("\n    1,", 60) + "\n    2\n]"
+	for _, tc := range []struct {
+		name string
+		max  int
+		out  any
+		want any
+	}{
+		{"at the bound", 20, xs(80), xs(80)},
+		{"a byte over it", 20, xs(81), xs(80-len(note(21, 20))) + note(21, 20)},
+		{"far over it", 20, xs(40_000), xs(80-len(note(10_000, 20))) + note(10_000, 20)},
+		{"whole characters", 20, strings.Repeat("é", 41), strings.Repeat("é", (80-len(note(21, 20)))/2) + note(21, 20)},
+		{"no room for a note", 2, xs(9), xs(8)},
+		{"JSON that fits without space", 62, spaced, "[" + strings.Repeat("1,", 60) + "2]"},
+		{"JSON that fits as it is", 200, spaced, spaced},
+		{"JSON over it", 20, spaced, ("[" + strings.Repeat("1,", 60))[:80-len(note(31, 20))] + note(31, 20)},
+		{"nearly JSON", 20, "[" + xs(100), "[" + xs(80-len(note(26, 20))-1) + note(26, 20)},
+		{"spaced text", 20, "a" + strings.Repeat(" ", 100), "a" + strings.Repeat(" ", 80-len(note(26, 20))-1) + note(26, 20)},
+		{"a value over it", 20, map[string]any{"k": xs(100)}, `{"k":"` + xs(80-len(note(27, 20))-6) + note(27, 20)},
+		{"nothing", 1, nil, nil},
+		{"any number", 0, xs(1000), xs(1000)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := options()
+			o.MaxResultTokens = tc.max
+			res, err := Wrap(die(gives(&agent.Result{Output: tc.out, IsError: true}, nil)), o).Call(t.Context(), roll(`{"sides":6}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Output != tc.want || !res.IsError {
+				t.Errorf("got %q, want %q", res.Output, tc.want)
+			}
+			if text, _ := res.Output.(string); tc.max > 0 && len(text) > tc.max*4 && tc.max != 200 {
+				t.Errorf("%d bytes", len(text))
+			}
+		})
+	}
+}
+
+func TestLimitTokensKeepsWhatFits(t *testing.T) {
+	o := options()
+	o.MaxResultTokens, o.MaxResultBytes = 30, 1000
+	for _, out := range []any{map[string]any{"a": strings.Repeat("x", 100)}, json.RawMessage(`{"a":  1}`), "text", nil} {
+		res := &agent.Result{Output: out, Media: []*genai.Blob{{Data: make([]byte, 10_000)}}}
+		if got, err := Wrap(die(gives(res, nil)), o).Call(t.Context(), roll(`{"sides":6}`)); err != nil || got != res {
+			t.Errorf("%v became %+v, %v", out, got, err)
+		}
+	}
+}
+
+// Tokens come first, then bytes.
+func TestLimitTokensAndBytes(t *testing.T) {
+	o := options()
+	o.MaxResultTokens, o.MaxResultBytes = 100, 100
+	res, err := Wrap(die(gives(agent.Text(strings.Repeat("x", 1000)), nil)), o).Call(t.Context(), roll(`{"sides":6}`))
+	if text, _ := res.Output.(string); err != nil || len(text) != 100 || !strings.Contains(text, "of 400 bytes left out") || !strings.HasSuffix(text, "tokens]") {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}

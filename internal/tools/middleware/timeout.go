@@ -27,7 +27,11 @@ func timeout(d time.Duration) Middleware {
 			if err == nil || !errors.Is(context.Cause(timed), errTimedOut) {
 				return res, err
 			}
-			return failed("timed out after "+seconds(d), res)
+			res, err = failed("timed out after "+seconds(d), res)
+			if res != nil {
+				res.Transient = true
+			}
+			return res, err
 		}
 	}
 }

@@ -1,0 +1,122 @@
+package middleware
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+// cache answers a call with the result of an equal one of the same caller, as long
+// as c says; nil is never. Only successes are kept that left nothing behind, neither
+// state nor files, and for which nobody was asked. Equal calls that run at the same
+// time all run.
+func cache(c *config.Cache, now func() time.Time) Middleware {
+	return func(_ *agent.Spec, next Handler) Handler {
+		if c == nil {
+			return next
+		}
+		kept := &results{Cache: *c, index: make(map[cacheKey]*list.Element)}
+		return func(ctx context.Context, call *agent.Call) (*agent.Result, error) {
+			args, err := canonical(call)
+			if err != nil {
+				return nil, err
+			}
+			key := cacheKey{principal: call.Caller.Principal, args: args}
+			if call.Answer == nil {
+				if res := kept.find(key, now()); res != nil {
+					return res, nil
+				}
+			}
+			res, err := next(ctx, call)
+			if err != nil || call.Answer != nil || !keepable(res) {
+				return res, err
+			}
+			text, err := outputText(res.Output)
+			if err != nil {
+				return nil, err
+			}
+			size := len(text) + len(key.principal) + len(key.args)
+			for _, m := range res.Media {
+				size += len(m.Data)
+			}
+			kept.keep(&cached{key: key, result: res, size: size, until: now().Add(c.TTL.Std())})
+			return res, nil
+		}
+	}
+}
+
+// cacheKey is what calls of a tool are equal by: who calls, and the arguments
+// whatever their order and spacing, numbers as they were written.
+type cacheKey struct{ principal, args string }
+
+func canonical(call *agent.Call) (string, error) {
+	value, err := generic(call.Args)
+	if err != nil {
+		return "", err
+	}
+	return jsonText(value) // which sorts names
+}
+
+func keepable(res *agent.Result) bool {
+	return res != nil && !res.IsError && res.Suspend == nil && len(res.StateDelta) == 0 && len(res.Artifacts) == 0
+}
+
+// results are those of one tool.
+type results struct {
+	config.Cache
+	mu    sync.Mutex
+	order list.List // of *cached; what was used last is in front
+	index map[cacheKey]*list.Element
+	bytes int
+}
+
+type cached struct {
+	key    cacheKey
+	result *agent.Result
+	size   int
+	until  time.Time
+}
+
+// find gives a result that is still good, or nil.
+func (r *results) find(key cacheKey, now time.Time) *agent.Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.index[key]
+	if e == nil {
+		return nil
+	}
+	c, _ := e.Value.(*cached)
+	if !now.Before(c.until) {
+		r.drop(e)
+		return nil
+	}
+	r.order.MoveToFront(e)
+	return c.result
+}
+
+// keep makes room for a result, unless it is too large by itself.
+func (r *results) keep(c *cached) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.index[c.key]; old != nil {
+		r.drop(old)
+	}
+	if c.size > r.MaxBytes {
+		return
+	}
+	for r.order.Len() >= r.Entries || r.bytes+c.size > r.MaxBytes {
+		r.drop(r.order.Back())
+	}
+	r.index[c.key] = r.order.PushFront(c)
+	r.bytes += c.size
+}
+
+func (r *results) drop(e *list.Element) {
+	c, _ := r.order.Remove(e).(*cached)
+	delete(r.index, c.key)
+	r.bytes -= c.size
+}
