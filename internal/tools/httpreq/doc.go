@@ -3,5 +3,5 @@
 //
 // Start reading at [New]. url.go expands RFC 6570 templates so that no argument
 // can change where a request goes, args.go reads arguments, request.go puts
-// headers, query and bodies together, and result.go says what the model reads.
+// headers, query and bodies together; [webclient.Client.Ask] says what the model reads.
 package httpreq

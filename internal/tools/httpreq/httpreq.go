@@ -1,13 +1,10 @@
 package httpreq
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -26,12 +23,11 @@ type tool struct {
 	url        *urlTemplate
 	headers    []header
 	query      pairs
-	body       *body
+	body       body // nil for none
 	credential *webclient.Credential
 	allowHosts []string
 	filter     *webclient.Filter // nil without result
-	secrets    []string
-	redact     *strings.Replacer
+	secrets    *webclient.Secrets
 }
 
 // New makes the tool of an http entry. Nothing is sent before a call. The tool
@@ -43,14 +39,14 @@ func New(t *config.Tool, c *webclient.Client) (agent.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	does, known := methods[h.Method]
+	does, known := webclient.MethodEffect(h.Method)
 	if !known {
 		return nil, fmt.Errorf("method: %q is not one of GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE", h.Method)
 	}
 	made := &tool{
 		spec: agent.Spec{
 			Name: t.Name, Description: t.Description, Parameters: t.Schema,
-			Hints: agent.Hints{ReadOnly: does.safe, Idempotent: does.idempotent},
+			Hints: agent.Hints{ReadOnly: does.Safe, Idempotent: does.Idempotent},
 		},
 		client: c, timeout: t.Timeout, params: ps, method: h.Method,
 		query: h.Query, allowHosts: h.AllowHosts,
@@ -73,7 +69,7 @@ func New(t *config.Tool, c *webclient.Client) (agent.Tool, error) {
 	if err := checkContentType(h, made.headers); err != nil {
 		return nil, err
 	}
-	if err := checkAllowHosts(h.AllowHosts); err != nil {
+	if err := webclient.CheckAllowHosts(h.AllowHosts); err != nil {
 		return nil, err
 	}
 	if h.Result != "" {
@@ -81,19 +77,28 @@ func New(t *config.Tool, c *webclient.Client) (agent.Tool, error) {
 			return nil, fmt.Errorf("result: %w", err)
 		}
 	}
+	var credentials []webclient.Credential
+	if made.credential != nil {
+		credentials = append(credentials, *made.credential)
+	}
 	secrets := slices.Clone(t.Secrets)
 	if made.url.user != nil {
 		password, _ := made.url.user.Password()
 		secrets = append(secrets, password)
 	}
-	made.keepSecrets(secrets)
+	made.secrets = webclient.NewSecrets(secrets, credentials...)
 	return made, nil
 }
 
 func checkContentType(h *config.HTTP, headers []header) error {
 	set := slices.ContainsFunc(headers, func(x header) bool { return x.name == "Content-Type" })
-	if set && h.Body != nil && h.Body.ContentType != "" {
+	switch {
+	case !set || h.Body == nil:
+		return nil
+	case h.Body.ContentType != "":
 		return errors.New("headers: Content-Type is set by body.content_type too; remove one of them")
+	case h.Body.Multipart != nil:
+		return errors.New("headers: Content-Type is set by body.multipart, with the boundary of its parts; remove it")
 	}
 	return nil
 }
@@ -112,11 +117,11 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 	if err != nil {
 		return agent.Failure(err.Error()), nil
 	}
-	res, err := t.client.Do(ctx, req)
+	out, err := t.client.Ask(ctx, req, webclient.Wording{Timeout: t.timeout, Filter: t.filter, Secrets: t.secrets})
 	if err != nil {
-		return t.failed(ctx, err)
+		return nil, err
 	}
-	return t.hide(t.result(ctx, res)), nil
+	return result(out), nil
 }
 
 // request puts the arguments of a call in.
@@ -125,19 +130,20 @@ func (t *tool) request(a args) (*webclient.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.RawQuery = joinQuery(u.RawQuery, t.query.encode(a, func(s string) string { return escape(s, "") }))
+	u.RawQuery = joinQuery(u.RawQuery, t.query.encode(a, func(s string) string { return webclient.Escape(s, "") }))
 	r := &webclient.Request{
 		Method: t.method, URL: u, Header: http.Header{},
 		Policy: webclient.Configured, AllowHosts: t.allowHosts,
 	}
 	if t.body != nil {
-		if r.Body, err = t.body.render(a); err != nil {
+		var contentType string
+		if contentType, r.Body, err = t.body(a); err != nil {
 			return nil, err
 		}
 		if len(r.Body) > 0 {
-			r.Header.Set("Content-Type", t.body.contentType)
+			r.Header.Set("Content-Type", contentType)
 		}
-		r.PrivateBody = t.holdsSecret(r.Body)
+		r.PrivateBody = t.secrets.In(r.Body)
 	}
 	if err := t.setHeaders(r.Header, a); err != nil {
 		return nil, err
@@ -158,7 +164,7 @@ func (t *tool) setHeaders(h http.Header, a args) error {
 		if !ok {
 			continue
 		}
-		if strings.ContainsFunc(value, isControl) {
+		if strings.ContainsFunc(value, webclient.IsControl) {
 			return fmt.Errorf("the header %s cannot hold a line break or another control character; "+
 				"change the argument that goes into it", header.name)
 		}
@@ -168,50 +174,4 @@ func (t *tool) setHeaders(h http.Header, a args) error {
 		h.Set(t.credential.Name, t.credential.Value)
 	}
 	return nil
-}
-
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-
-func (t *tool) holdsSecret(body []byte) bool {
-	return slices.ContainsFunc(t.secrets, func(s string) bool { return bytes.Contains(body, []byte(s)) })
-}
-
-const redacted = "[redacted]"
-
-// keepSecrets prepares for hiding secrets in what a server sends back, and for
-// finding them in a body.
-func (t *tool) keepSecrets(secrets []string) {
-	const shortest = 4 // hiding shorter ones would only garble the text
-	for _, s := range secrets {
-		if s != "" {
-			t.secrets = append(t.secrets, forms(s)...)
-		}
-	}
-	hidden := slices.Clone(t.secrets)
-	if t.credential != nil {
-		_, token, _ := strings.Cut(t.credential.Value, " ")
-		hidden = append(hidden, t.credential.Value, token)
-	}
-	slices.SortStableFunc(hidden, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, s := range hidden {
-		if len(s) >= shortest {
-			pairs = append(pairs, s, redacted)
-		}
-	}
-	t.redact = strings.NewReplacer(pairs...)
-}
-
-// forms are the ways in which a secret is sent and comes back: as it is, inside
-// a URL, a form, or JSON, where some escape <, > and & as well.
-func forms(s string) []string {
-	list := []string{s, escape(s, ""), url.QueryEscape(s)}
-	if q, err := quote(s); err == nil {
-		list = append(list, string(q[1:len(q)-1]))
-	}
-	if q, err := json.Marshal(s); err == nil {
-		list = append(list, string(q[1:len(q)-1]))
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }

@@ -252,7 +252,13 @@ func TestNewRefuses(t *testing.T) {
 		{"raw with an undeclared place", config.HTTP{Body: &config.Body{Raw: raw("{nosuch}")}}, "nosuch"},
 		{"raw JSON", config.HTTP{Body: &config.Body{Raw: raw(`{"a": "{id}"}`), ContentType: "application/json; charset=utf-8"}}, "body.json"},
 		{"raw form", config.HTTP{Body: &config.Body{Raw: raw(`a={id}`), ContentType: "application/x-www-form-urlencoded"}}, "body.form"},
-		{"empty body", config.HTTP{Body: &config.Body{}}, "json, form or raw"},
+		{"empty body", config.HTTP{Body: &config.Body{}}, "json, form, multipart or raw"},
+		{"multipart with an undeclared place", config.HTTP{Body: &config.Body{Multipart: []config.Part{{Name: "p", Value: places("{nosuch}")}}}}, "body.multipart: p: {nosuch}"},
+		{"multipart with an undeclared filename", config.HTTP{Body: &config.Body{Multipart: []config.Part{{Name: "p", Filename: raw("{nosuch}")}}}}, "filename"},
+		{"multipart with a content type", config.HTTP{Body: &config.Body{Multipart: []config.Part{{Name: "p"}}, ContentType: "multipart/form-data"}}, "body.content_type"},
+		{"multipart with a Content-Type", config.HTTP{
+			Headers: map[string]config.Template{"content-type": places("a/b")}, Body: &config.Body{Multipart: []config.Part{{Name: "p"}}},
+		}, "body.multipart"},
 		{"content type twice", config.HTTP{
 			Headers: map[string]config.Template{"content-type": places("a/b")},
 			Body:    &config.Body{Raw: raw("x"), ContentType: "a/b"},

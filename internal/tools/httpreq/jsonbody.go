@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
 // node is a piece of a JSON body: an object, a list, a text with places, or
@@ -66,7 +67,7 @@ func parseObject(dec *json.Decoder, ps params) (node, error) {
 		if err != nil {
 			return n, err
 		}
-		name, err := quote(fmt.Sprint(key))
+		name, err := webclient.Quote(fmt.Sprint(key))
 		if err != nil {
 			return n, err
 		}
@@ -153,15 +154,6 @@ func (n *node) writeText(b *bytes.Buffer, a args) {
 		return
 	}
 	s, _ := a.expand(*n.text)
-	text, _ := quote(s) // every text has a JSON form
+	text, _ := webclient.Quote(s) // every text has a JSON form
 	b.Write(text)
-}
-
-// quote gives s as a JSON string, with <, > and & as they are.
-func quote(s string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(s)
-	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -18,25 +18,6 @@ import (
 	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
-// methods says what a method does to the world, RFC 9110 section 9.2. A method
-// that is not here cannot be used.
-var methods = map[string]struct{ safe, idempotent bool }{
-	http.MethodGet:     {safe: true, idempotent: true},
-	http.MethodHead:    {safe: true, idempotent: true},
-	http.MethodOptions: {safe: true, idempotent: true},
-	http.MethodPut:     {idempotent: true},
-	http.MethodDelete:  {idempotent: true},
-	http.MethodPost:    {},
-	http.MethodPatch:   {},
-}
-
-// reservedHeaders belong to the connection or decide where a request goes.
-var reservedHeaders = map[string]bool{
-	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Connection": true, "Keep-Alive": true,
-	"Proxy-Connection": true, "Proxy-Authorization": true, "Te": true, "Trailer": true, "Upgrade": true,
-	"Expect": true, "Accept-Encoding": true,
-}
-
 // header is one header of a tool.
 type header struct {
 	name  string
@@ -50,7 +31,7 @@ func newHeaders(h *config.HTTP, ps params) ([]header, error) {
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
 			return nil, fmt.Errorf("headers: %q is not a valid header name", key)
-		case reservedHeaders[name]:
+		case webclient.ReservedHeader(name):
 			return nil, fmt.Errorf("headers: %s is set by the client itself; remove it", name)
 		case slices.ContainsFunc(list, func(other header) bool { return other.name == name }):
 			return nil, fmt.Errorf("headers: %s is there twice", name)
@@ -89,7 +70,7 @@ func credential(h *config.HTTP, user *url.Userinfo, headers []header) (*webclien
 	if c == nil {
 		return nil, nil
 	}
-	if reservedHeaders[c.Name] {
+	if webclient.ReservedHeader(c.Name) {
 		return nil, fmt.Errorf("auth: %s is set by the client itself; use another header", c.Name)
 	}
 	for _, header := range headers {
@@ -98,17 +79,6 @@ func credential(h *config.HTTP, user *url.Userinfo, headers []header) (*webclien
 		}
 	}
 	return c, nil
-}
-
-// checkAllowHosts refuses what could never match, before somebody wonders.
-func checkAllowHosts(hosts []string) error {
-	for _, h := range hosts {
-		u, err := url.Parse("//" + h)
-		if err != nil || u.Host != h || strings.ContainsAny(h, "*/@") || u.Hostname() == "" {
-			return fmt.Errorf("allow_hosts: %q is not a host name such as api.example.com or api.example.com:8443", h)
-		}
-	}
-	return nil
 }
 
 // pairs are the parameters of a query or a form.
@@ -149,13 +119,10 @@ func (list pairs) encode(a args, escape func(string) string) string {
 	return b.String()
 }
 
-// body makes the bytes of a body.
-type body struct {
-	contentType string
-	render      func(a args) ([]byte, error)
-}
+// body makes the bytes of a body, and their type.
+type body func(a args) (contentType string, data []byte, err error)
 
-func newBody(b *config.Body, ps params) (*body, error) {
+func newBody(b *config.Body, ps params) (body, error) {
 	switch {
 	case b == nil:
 		return nil, nil
@@ -164,11 +131,12 @@ func newBody(b *config.Body, ps params) (*body, error) {
 		if err != nil {
 			return nil, fmt.Errorf("body.json: %w", err)
 		}
-		return &body{orDefault(b.ContentType, "application/json"), func(a args) ([]byte, error) {
+		contentType := orDefault(b.ContentType, "application/json")
+		return func(a args) (string, []byte, error) {
 			var out bytes.Buffer
 			tree.write(&out, a)
-			return out.Bytes(), nil
-		}}, nil
+			return contentType, out.Bytes(), nil
+		}, nil
 	case b.Raw != nil:
 		return newRawBody(b, ps)
 	case b.Form != nil:
@@ -176,11 +144,14 @@ func newBody(b *config.Body, ps params) (*body, error) {
 		if err := form.check(ps); err != nil {
 			return nil, fmt.Errorf("body.form: %w", err)
 		}
-		return &body{orDefault(b.ContentType, "application/x-www-form-urlencoded"), func(a args) ([]byte, error) {
-			return []byte(form.encode(a, url.QueryEscape)), nil
-		}}, nil
+		contentType := orDefault(b.ContentType, "application/x-www-form-urlencoded")
+		return func(a args) (string, []byte, error) {
+			return contentType, []byte(form.encode(a, url.QueryEscape)), nil
+		}, nil
+	case b.Multipart != nil:
+		return newMultipart(b, ps)
 	}
-	return nil, errors.New("body: needs json, form or raw")
+	return nil, errors.New("body: needs json, form, multipart or raw")
 }
 
 func orDefault(s, def string) string {
@@ -193,7 +164,7 @@ func orDefault(s, def string) string {
 // newRawBody makes a body of text. Where its syntax is known, a value inside it
 // must not become syntax: in XML it is escaped, JSON and forms have their own
 // keys. A body that is exactly one place is the value as it is.
-func newRawBody(b *config.Body, ps params) (*body, error) {
+func newRawBody(b *config.Body, ps params) (body, error) {
 	t := *b.Raw
 	if err := ps.undeclared(t); err != nil {
 		return nil, fmt.Errorf("body.raw: %w", err)
@@ -211,13 +182,14 @@ func newRawBody(b *config.Body, ps params) (*body, error) {
 		}
 		isXML = strings.HasSuffix(mediaType, "/xml") || strings.HasSuffix(mediaType, "+xml") || mediaType == "text/html"
 	}
-	return &body{contentType, func(a args) ([]byte, error) {
+	return func(a args) (string, []byte, error) {
 		if isXML {
-			return expandXML(t, a)
+			data, err := expandXML(t, a)
+			return contentType, data, err
 		}
 		s, _ := a.expand(t)
-		return []byte(s), nil
-	}}, nil
+		return contentType, []byte(s), nil
+	}, nil
 }
 
 func expandXML(t config.Template, a args) ([]byte, error) {

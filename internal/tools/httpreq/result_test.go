@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -264,7 +265,7 @@ func TestSecretsAreHidden(t *testing.T) {
 					t.Errorf("%q is not hidden in %s", s, text)
 				}
 			}
-			if !strings.Contains(text, "kept") || !strings.Contains(text, redacted) {
+			if !strings.Contains(text, "kept") || !strings.Contains(text, "[redacted]") {
 				t.Errorf("got %s", text)
 			}
 		})
@@ -276,4 +277,19 @@ func TestSecretsAreHidden(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 	})
+}
+
+// What may go better the next time is marked so.
+func TestTransient(t *testing.T) {
+	for status, want := range map[int]bool{200: false, 400: false, 404: false, 408: true, 429: true, 500: false, 502: true, 503: true, 504: true} {
+		url, _ := server(t, respond(status, "text/plain", "x"))
+		if got := call(t, build(t, entry(config.HTTP{URL: url})), `{}`); got.Transient != want {
+			t.Errorf("%d: %+v", status, got)
+		}
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	if got := call(t, build(t, entry(config.HTTP{URL: gone.URL})), `{}`); !got.IsError || !got.Transient {
+		t.Errorf("got %+v", got)
+	}
 }

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
 // urlTemplate is a URL whose scheme, host and port are fixed and whose path and
@@ -98,11 +99,11 @@ func (t *urlTemplate) parseTail(tail string, ps params) error {
 			return errors.New(`holds a "}" without its "{", or a fragment (#), which is never sent`)
 		}
 		if path, query, found := strings.Cut(literal, "?"); found && !inQuery {
-			t.path = append(t.path, urlPart{text: escape(path, reserved+"%")})
+			t.path = append(t.path, urlPart{text: webclient.Escape(path, webclient.Reserved+"%")})
 			parts, inQuery, literal = &t.query, true, query
 		}
 		if literal != "" {
-			*parts = append(*parts, urlPart{text: escape(literal, reserved+"%")})
+			*parts = append(*parts, urlPart{text: webclient.Escape(literal, webclient.Reserved+"%")})
 		}
 		if tail == "" {
 			break
@@ -192,11 +193,8 @@ func (t *urlTemplate) expand(a args) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	for segment := range strings.SplitSeq(path, "/") {
-		name, _, _ := strings.Cut(segment, ";") // servers drop what follows
-		if decoded, err := url.PathUnescape(name); err != nil || decoded == "." || decoded == ".." {
-			return nil, errors.New(`an argument would make a part of the URL's path "." or "..", which servers resolve to another path`)
-		}
+	if err := webclient.CheckPath(path); err != nil {
+		return nil, err
 	}
 	if !t.doubleSlash && strings.Contains(path, "//") {
 		return nil, errors.New("an argument would make a part of the URL's path empty; leave out slashes at its ends and double ones")
@@ -288,7 +286,7 @@ func (p *urlPart) write(b *strings.Builder, v urlVar, texts []string, list bool)
 		if !joined {
 			name(s == "")
 		}
-		b.WriteString(escape(s, p.keep()))
+		b.WriteString(webclient.Escape(s, p.keep()))
 	}
 }
 
@@ -302,10 +300,6 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// reserved are the characters that have a meaning in a URL (RFC 3986, section
-// 2.2), without "#".
-const reserved = ":/?[]@!$&'()*+,;="
-
 // keep are the reserved characters that stay as they are in a value. {+x} keeps
 // those that a path may hold; it encodes "?" and "%" as well, unlike the RFC,
 // since a value is text and never the beginning of a query.
@@ -314,38 +308,4 @@ func (p *urlPart) keep() string {
 		return ":/@!$&'()*+,;="
 	}
 	return ""
-}
-
-const upperHex = "0123456789ABCDEF"
-
-// escape percent-encodes the bytes of s (RFC 3986) except unreserved characters
-// and those to keep; a kept "%" is one that begins an encoded byte.
-func escape(s, keep string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '%' && strings.Contains(keep, "%") && !isEncoded(s[i:]):
-			b.WriteString("%25")
-		case c < utf8.RuneSelf && (unreserved(c) || strings.IndexByte(keep, c) >= 0):
-			b.WriteByte(c)
-		default:
-			b.WriteByte('%')
-			b.WriteByte(upperHex[c>>4])
-			b.WriteByte(upperHex[c&15])
-		}
-	}
-	return b.String()
-}
-
-func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-}
-
-func isEncoded(s string) bool {
-	if len(s) < 3 {
-		return false
-	}
-	_, err := strconv.ParseUint(s[1:3], 16, 8)
-	return err == nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
 func expandURL(t testing.TB, template, arguments string) (string, error) {
@@ -234,7 +235,7 @@ func FuzzURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, x, y string) {
 		a := args{}
 		for name, s := range map[string]string{"x": x, "y": y} {
-			raw, err := quote(s)
+			raw, err := webclient.Quote(s)
 			if err != nil {
 				t.Fatal(err)
 			}

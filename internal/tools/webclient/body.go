@@ -2,6 +2,7 @@ package webclient
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"mime"
 	"net/http"
@@ -51,7 +52,8 @@ func (r *Response) StatusLine() string {
 }
 
 func (c *Client) read(res *http.Response, h *hop) (*Response, error) {
-	data, err := io.ReadAll(io.LimitReader(res.Body, c.maxBody+1))
+	most := cmp.Or(h.origin.MaxBody, c.maxBody)
+	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +66,8 @@ func (c *Client) read(res *http.Response, h *hop) (*Response, error) {
 		Status: res.StatusCode, Header: res.Header, URL: h.url,
 		CredentialsDropped: h.dropped,
 	}
-	if int64(len(data)) > c.maxBody {
-		data, r.Truncated = data[:c.maxBody], true
+	if int64(len(data)) > most {
+		data, r.Truncated = data[:most], true
 	}
 	r.Size = max(res.ContentLength, int64(len(data)))
 	r.classify(data)

@@ -74,15 +74,19 @@ func New(o Options) *Client {
 	}
 	return &Client{
 		transports: map[Policy]*http.Transport{
-			Configured: newTransport(Configured, o),
-			PublicOnly: newTransport(PublicOnly, o),
+			Configured: NewTransport(Configured, o),
+			PublicOnly: NewTransport(PublicOnly, o),
 		},
 		maxBody:   o.MaxBody,
 		userAgent: o.UserAgent,
 	}
 }
 
-func newTransport(p Policy, o Options) *http.Transport {
+// NewTransport makes the guarded connections under a [Client], for callers that
+// read streams, which Do's bounds would end. It bounds connecting and the size of
+// an answer's header; redirects, the rest of an answer and its time are up to the
+// caller, who also closes the idle connections.
+func NewTransport(p Policy, o Options) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:        connectTimeout,
 		Resolver:       o.Resolver,
@@ -127,6 +131,11 @@ type Request struct {
 	// AllowHosts are hosts that redirects may lead to besides URL's own, as
 	// exact names or name:port. They matter for [Configured] only.
 	AllowHosts []string
+	// Follow, if set, is asked about every place that a redirect leads to, after
+	// the policy has let it pass. It says why a place is not followed.
+	Follow func(*url.URL) error
+	// MaxBody is the bound for this answer, as in [Options]; 0 is the client's.
+	MaxBody int64
 }
 
 // Do sends a request, follows redirects and reads the answer. All of it,

@@ -88,6 +88,11 @@ func (h *hop) resolve(location string) (*url.URL, error) {
 		return nil, refuse("%s: redirected to %s, which is not followed because %q is not in allow_hosts",
 			from, Origin(u), shorten(u.Hostname()))
 	}
+	if h.origin.Follow != nil {
+		if err := h.origin.Follow(u); err != nil {
+			return nil, refuse("%s: redirected to %s, which is not followed: %s", from, Origin(u), err)
+		}
+	}
 	return u, nil
 }
 

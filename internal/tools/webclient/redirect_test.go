@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -273,4 +274,30 @@ func TestRedirectMethods(t *testing.T) {
 			t.Fatalf("got %v, %v", res, err)
 		}
 	})
+}
+
+func TestRedirectFollow(t *testing.T) {
+	end, _ := recorder(t)
+	var asked []string
+	follow := func(u *url.URL) error {
+		asked = append(asked, u.Path)
+		if u.Path == "/no" {
+			return errors.New("it is not wanted")
+		}
+		return nil
+	}
+	for path, refused := range map[string]bool{"/yes": false, "/no": true} {
+		u := mustURL(t, redirector(t, 302, end+path))
+		_, err := newClient(t, Options{}).Do(limited(t), &Request{Method: "GET", URL: u, Policy: Configured, AllowHosts: []string{mustURL(t, end).Host}, Follow: follow})
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "not followed: it is not wanted") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	u := mustURL(t, redirector(t, 302, "http://169.254.169.254/meta"))
+	if _, err := newClient(t, Options{}).Do(limited(t), &Request{Method: "GET", URL: u, Policy: PublicOnly, Follow: follow}); err == nil {
+		t.Error("this machine was reached")
+	}
+	if len(asked) != 2 {
+		t.Errorf("asked about %v", asked)
+	}
 }
