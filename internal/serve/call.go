@@ -70,13 +70,14 @@ func (s *Server) call(ctx context.Context, a *Agent, req *mcp.CallToolRequest) (
 // turn decides what the call asks for: a new turn, or with the answers to its
 // questions one that is parked. It gives nil if there are answers missing.
 func (c *call) turn(req *mcp.CallToolRequest) (*agent.Turn, *rpc.Error, error) {
-	peer := c.request.peer
+	peer, caller := c.request.peer, c.request.peer.Caller
+	caller.Hops = c.request.hops()
 	if req.Params.RequestState != "" {
 		answers, bad := c.answers(req.Params.RequestState)
 		if bad != nil || answers == nil {
 			return nil, bad, nil
 		}
-		return &agent.Turn{Key: c.thread.key, Mode: session.MustExist, Caller: peer.Caller, Answers: answers}, nil, nil
+		return &agent.Turn{Key: c.thread.key, Mode: session.MustExist, Caller: caller, Answers: answers}, nil, nil
 	}
 	th, err := c.newThread(c.agent, peer, c.input.handle, c.request.Modern())
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *call) turn(req *mcp.CallToolRequest) (*agent.Turn, *rpc.Error, error) {
 	}
 	c.thread = th
 	return &agent.Turn{
-		Key: th.key, Mode: th.mode, Caller: peer.Caller,
+		Key: th.key, Mode: th.mode, Caller: caller,
 		Input: &genai.Content{Role: genai.RoleUser, Parts: c.input.parts},
 	}, nil, nil
 }

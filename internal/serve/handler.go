@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/serve/progress"
 	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/tasks"
@@ -44,6 +45,16 @@ type request struct {
 	failed *rpc.Error
 	// lost is called if the answer does not reach the client.
 	lost func()
+}
+
+// hops counts the agents that have called each other to come here. What does not
+// count comes from no agent of ours.
+func (r *request) hops() int {
+	var n int
+	if json.Unmarshal(r.Meta[agent.MetaHops], &n) != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 type requestKey struct{}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,11 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
+	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/tools/builtin"
+	"github.com/adkmcp/adkmcp/internal/tools/mcpclient"
 	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
@@ -32,6 +35,8 @@ func deps() Deps {
 		Now:       func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
 		Log:       slog.New(slog.DiscardHandler),
 		Artifacts: artifact.NewMemory(artifact.MemoryOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
+		Memory:    memory.NewMemory(memory.Options{}),
+		Servers:   mcpclient.NewPool(mcpclient.PoolOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
 	}
 }
 
@@ -189,7 +194,7 @@ func TestBuildRedacts(t *testing.T) {
 
 // What package config lets pass can be built: validate and serve agree.
 func TestBuildsWhatLoads(t *testing.T) {
-	paths, err := filepath.Glob("../config/testdata/good/*.yaml")
+	paths, err := filepath.Glob("../config/testdata/good/*")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no good fixtures: %v", err)
 	}
@@ -206,21 +211,70 @@ func TestBuildsWhatLoads(t *testing.T) {
 			t.Errorf("%s: %d agents, %v %v", path, len(agents), problems, err)
 		}
 		for _, a := range agents {
-			set, faults := Build(a, deps())
-			if len(faults) > 0 {
-				t.Errorf("%s loads but cannot be built: %+v", a.File, faults)
-				continue
-			}
-			if err := set.Close(); err != nil {
-				t.Error(err)
-			}
+			buildAll(t, a)
 		}
 	}
 }
 
+// buildAll builds the tools of a, and those of the agents that are tools of it.
+func buildAll(t *testing.T, a *config.Agent) *Set {
+	t.Helper()
+	d := deps()
+	d.Inner = func(inner *config.Agent) *Inner {
+		return &Inner{Runner: agent.NewRunner(inner, agent.Parts{}), Tools: buildAll(t, inner)}
+	}
+	set, faults := Build(a, d)
+	if len(faults) > 0 {
+		t.Errorf("%s loads but cannot be built: %+v", a.File, faults)
+		return &Set{}
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(set.Close(), d.Servers.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return set
+}
+
+// builtinNames are the names of built-ins that agent files may have, as the JSON
+// Schema of agent files says them.
+func builtinNames(t *testing.T) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile("../config/agent.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var find func(v any)
+	find = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				if one == "current_time" && names == nil {
+					for _, name := range v {
+						names = append(names, name.(string))
+					}
+				}
+				find(one)
+			}
+		case map[string]any:
+			for _, one := range v {
+				find(one)
+			}
+		}
+	}
+	var schema any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if find(schema); len(names) < 5 {
+		t.Fatalf("the schema names the built-ins %v", names)
+	}
+	return names
+}
+
 // Package config knows the names of built-ins without asking here.
 func TestNamesOfBuiltins(t *testing.T) {
-	for _, name := range builtin.Names() {
+	for _, name := range builtinNames(t) {
 		e := entry(1, name)
 		e.Builtin = &config.Builtin{}
 		if name == "files" {
@@ -237,46 +291,87 @@ func TestNamesOfBuiltins(t *testing.T) {
 	}
 }
 
-// Every section of an entry has a row of its own, and every row has fixtures
-// and an example that people can copy.
-func TestTableIsComplete(t *testing.T) {
-	rows := map[string]bool{}
-	entries := reflect.TypeFor[config.Tool]()
+// levers are the pointers of an entry that make no tool of it.
+var levers = []string{"RequiresApproval", "Retry", "Cache", "RateLimit", "When", "Idempotent"}
+
+// sections are entries that have nothing but one section, by its key in the agent
+// file, without that of the built-ins.
+func sections(t *testing.T) map[string]*config.Tool {
+	t.Helper()
+	all := map[string]*config.Tool{}
+	entries, left := reflect.TypeFor[config.Tool](), slices.Clone(levers)
 	for i := range entries.NumField() {
 		field := entries.Field(i)
-		if field.Type.Kind() != reflect.Pointer {
+		if field.Type.Kind() != reflect.Pointer || field.Name == "Builtin" {
 			continue
 		}
-		var e config.Tool
-		reflect.ValueOf(&e).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
-		for _, k := range kinds {
-			if k.has(&e) {
-				if rows[k.name] {
-					t.Errorf("%s has no row of its own: %s takes it", field.Name, k.name)
-				}
-				rows[k.name] = true
-				break
+		if at := slices.Index(left, field.Name); at >= 0 {
+			left = slices.Delete(left, at, at+1)
+			continue
+		}
+		e := &config.Tool{}
+		reflect.ValueOf(e).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
+		all[field.Tag.Get("yaml")] = e
+	}
+	if len(left) > 0 {
+		t.Errorf("%v are no pointers of an entry", left)
+	}
+	return all
+}
+
+// rowFor names the row that makes an entry, and sees that no other row but the last
+// one, which takes what is left, wants it too.
+func rowFor(t *testing.T, e *config.Tool) string {
+	t.Helper()
+	var takers []string
+	for _, k := range kinds[:len(kinds)-1] {
+		if k.has(e) {
+			takers = append(takers, k.name)
+		}
+	}
+	row := kinds[rowOf(e)].name
+	if len(takers) > 1 || len(takers) == 1 && takers[0] != row {
+		t.Errorf("%s: the rows %v want it, and %s has it", e.Name, takers, row)
+	}
+	return row
+}
+
+// Every section of an entry has a row of its own, every built-in has one, and for
+// each of them there are fixtures and documentation that people can copy.
+func TestTableIsComplete(t *testing.T) {
+	rows, patterns := map[string]bool{}, map[string]string{}
+	for key, e := range sections(t) {
+		patterns[key] = key + ":"
+		if row := rowFor(t, e); row != key || rows[row] {
+			t.Errorf("the section %s has no row of its own: %s takes it", key, row)
+		}
+		rows[key] = true
+		for _, e.Name = range builtinNames(t) { // a name is nothing beside a kind key
+			if row := rowFor(t, e); row != key {
+				t.Errorf("the section %s with the name %s: the row is %s", key, e.Name, row)
 			}
 		}
 	}
-	if len(rows) != len(kinds) {
-		t.Errorf("the table has %d rows for %d sections of an entry", len(kinds), len(rows))
+	for _, name := range builtinNames(t) {
+		patterns[name] = "name: " + name + `\b`
+		row := rowFor(t, &config.Tool{Name: name, Builtin: &config.Builtin{}})
+		if own := slices.Contains(builtin.Names(), name); own != (row == "builtin") || patterns[row] == row+":" {
+			t.Errorf("the row of %s is %s; package builtin has it: %v", name, row, own)
+		}
+		rows[row] = true
 	}
-	patterns := map[string]string{"shell": `shell:`, "http": `http:`, "ask": `ask:`}
 	for _, name := range builtin.Names() {
-		patterns[name] = `name: ` + name + `\b`
+		if patterns[name] == "" {
+			t.Errorf("no agent file can name %s", name)
+		}
 	}
 	for _, k := range kinds {
-		if _, ok := patterns[k.name]; !ok && k.name != "builtin" {
-			t.Errorf("this test does not know how an entry of kind %s looks", k.name)
+		if !rows[k.name] {
+			t.Errorf("nothing comes to the row %s", k.name)
 		}
 	}
 	for _, place := range []string{"../config/testdata/good", "../config/testdata/bad", "../../docs"} {
 		text := everything(t, place)
-		if text == "" {
-			t.Logf("%s is not there", place)
-			continue
-		}
 		for name, pattern := range patterns {
 			if !regexp.MustCompile(`(?m)^\s*(- )?\{?` + pattern).MatchString(text) {
 				t.Errorf("%s holds no tool of kind %s", place, name)
@@ -297,7 +392,7 @@ func everything(t *testing.T, dir string) string {
 		b.Write(append(data, '\n'))
 		return err
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

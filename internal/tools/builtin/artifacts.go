@@ -56,11 +56,6 @@ func newLoadArtifacts(t *config.Tool, d Deps) ([]agent.Tool, error) {
 	return []agent.Tool{&tool[loadArgs]{spec, shelf{d.Artifacts}.load}}, nil
 }
 
-// keyOf is the conversation that a call belongs to.
-func keyOf(call *agent.Call) session.Key {
-	return session.Key{Principal: call.Caller.Principal, Agent: call.Agent, Handle: call.Conversation}
-}
-
 type saveArgs struct {
 	Name     string  `json:"name"`
 	Content  *string `json:"content"`
@@ -86,7 +81,7 @@ func (s shelf) save(ctx context.Context, call *agent.Call, args *saveArgs) (*age
 		}
 		a.Data, a.MIMEType = data, cmp.Or(a.MIMEType, http.DetectContentType(data))
 	}
-	saved, err := s.store.Save(ctx, keyOf(call), a)
+	saved, err := s.store.Save(ctx, call.Key, a)
 	if err != nil {
 		return nil, fmt.Errorf("nothing was saved: %w", err)
 	}
@@ -104,7 +99,7 @@ type loadArgs struct {
 }
 
 func (s shelf) load(ctx context.Context, call *agent.Call, args *loadArgs) (*agent.Result, error) {
-	all, err := s.store.List(ctx, keyOf(call))
+	all, err := s.store.List(ctx, call.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +112,7 @@ func (s shelf) load(ctx context.Context, call *agent.Call, args *loadArgs) (*age
 		if slices.Contains(args.Names[:i], name) {
 			continue
 		}
-		a, err := s.store.Load(ctx, keyOf(call), name, 0)
+		a, err := s.store.Load(ctx, call.Key, name, 0)
 		switch {
 		case errors.Is(err, artifact.ErrNotFound):
 			return nil, unknownArtifact(name, all)

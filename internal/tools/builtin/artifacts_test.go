@@ -44,7 +44,7 @@ func (s shelves) as(t *testing.T, key session.Key, name string, args any) *agent
 		t.Fatal(err)
 	}
 	res, err := s.set[name].Call(t.Context(), &agent.Call{
-		Name: name, Args: raw, Agent: key.Agent, Conversation: key.Handle, Caller: agent.Caller{Principal: key.Principal}, Progress: func(string) {},
+		Name: name, Args: raw, Agent: key.Agent, Key: key, Caller: agent.Caller{Principal: key.Principal}, Progress: func(string) {},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func New(t *config.Tool, d Deps) ([]agent.Tool, error) {
 
 // refuseArgs is the error for settings of a tool that has none.
 func refuseArgs(t *config.Tool) error {
-	if t.Builtin != nil && *t.Builtin != (config.Builtin{}) {
+	if t.Builtin != nil && !reflect.ValueOf(*t.Builtin).IsZero() {
 		return fmt.Errorf("%s takes no args", t.Name)
 	}
 	return nil
