@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -134,11 +135,17 @@ func (t *turn) unknownTool(name string) string {
 			all = append(all, s.Name)
 		}
 	}
-	if len(all) == 0 {
-		return fmt.Sprintf("there is no tool %q; this agent has no tools", name)
+	text := "this agent has no tools"
+	if len(all) > 0 {
+		slices.Sort(all)
+		text = "the tools are: " + strings.Join(all, ", ")
 	}
-	slices.Sort(all)
-	return fmt.Sprintf("there is no tool %q; the tools are: %s", name, strings.Join(all, ", "))
+	for _, source := range slices.Sorted(maps.Keys(t.h.listings)) {
+		if why := t.h.listings[source].Error; why != "" {
+			text += fmt.Sprintf("; those of %s are missing now: %s", source, why)
+		}
+	}
+	return fmt.Sprintf("there is no tool %q; %s", name, text)
 }
 
 func names(jobs []job) string {

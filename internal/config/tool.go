@@ -132,7 +132,7 @@ type HeadersFrom struct {
 // ClientID and ClientSecret; the other may have neither, and no secret without an
 // id.
 type OAuth struct {
-	Grant        string   `yaml:"grant" default:"authorization_code" enum:"authorization_code,client_credentials" doc:"authorization_code: a person logs in, once, with run, call or tools; client_credentials: we are the client."`
+	Grant        string   `yaml:"grant" default:"authorization_code" enum:"authorization_code,client_credentials" doc:"authorization_code: a person logs in, once, with run or tools; client_credentials: we are the client."`
 	ClientID     string   `yaml:"client_id" env:"true" doc:"The client's id; by default one is registered with the server."`
 	ClientSecret Secret   `yaml:"client_secret" env:"true" doc:"The client's secret, best as ${VAR}."`
 	Scopes       []string `yaml:"scopes" doc:"What to ask for; by default what the server names."`

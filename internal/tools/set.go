@@ -175,17 +175,18 @@ func (s *Set) Describe(ctx context.Context, q *agent.Query) ([]Described, error)
 }
 
 // Pin writes down what the tools of servers look like now, for entries with a pin
-// file, and gives what has changed, a line each.
-func (s *Set) Pin(ctx context.Context) ([]string, error) {
+// file, and gives what has changed, a line each. With look the files stay as they
+// are.
+func (s *Set) Pin(ctx context.Context, look bool) ([]string, error) {
 	var changes []string
 	for _, src := range s.sources {
 		by, ok := src.Toolset.(interface {
-			Pin(ctx context.Context) ([]string, error)
+			Pin(ctx context.Context, look bool) ([]string, error)
 		})
 		if !ok || src.entry.MCP == nil || src.entry.MCP.Pin == "" {
 			continue
 		}
-		lines, err := by.Pin(ctx)
+		lines, err := by.Pin(ctx, look)
 		if err != nil {
 			return changes, err
 		}
@@ -242,7 +243,7 @@ const maxWrapped = 10_000
 // list gives the source's tools with everything around them, each the same value
 // as long as the source gives the same.
 func (s *source) list(ctx context.Context, q *agent.Query) ([]agent.Tool, error) {
-	bare, err := s.Toolset.Tools(ctx, q)
+	bare, err := s.Tools(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -272,5 +273,12 @@ func (s *source) around(t agent.Tool) agent.Tool {
 	if spec := t.Spec(); spec.Hosted != "" || spec.Hidden {
 		return t
 	}
-	return middleware.Wrap(t, s.wrap)
+	o := s.wrap
+	if s.entry.MCP != nil || s.entry.OpenAPI != nil {
+		// One lever for many tools holds for those that it is fit for.
+		if h := t.Spec().Hints; !h.ReadOnly && (o.Idempotent == nil || !*o.Idempotent) {
+			o.Cache = nil
+		}
+	}
+	return middleware.Wrap(t, o)
 }

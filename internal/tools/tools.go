@@ -182,6 +182,9 @@ func build(t *config.Tool, p *parts) (*source, error) {
 		Allow: t.Allow, Deny: t.Deny, Approve: t.RequiresApproval, Cache: t.Cache, RateLimit: t.RateLimit, Retry: t.Retry, Idempotent: t.Idempotent,
 		Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes, MaxResultTokens: t.MaxResultTokens, AnswerMedia: t.AnswerMedia,
 	}}
+	if t.MCP != nil {
+		src.wrap.CacheBy = t.MCP.Server.ForwardHeaders
+	}
 	if t.Shell != nil {
 		src.wrap.Concurrency = t.Shell.Concurrency
 	}

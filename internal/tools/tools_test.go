@@ -28,7 +28,14 @@ import (
 	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes this program an MCP server where its arguments say so.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == asEcho {
+		echoServer(os.Stdin, os.Stdout)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func deps() Deps {
 	return Deps{

@@ -27,7 +27,7 @@ func (f *File) checkLevers(t *config.Tool, p *strictyaml.Path, args []string) {
 		f.errorf(q, "remove it to allow all calls", "allow has no rule, so that no call could run")
 	}
 	f.checkRetry(t, p)
-	if t.Cache != nil && !mayRepeat(t, "GET", "HEAD") {
+	if t.Cache != nil && t.MCP == nil && t.OpenAPI == nil && !mayRepeat(t, "GET", "HEAD") {
 		f.warnf(p.Key("cache"), "write idempotent: true if it is so, or remove cache",
 			"a call that equals an earlier one does not run, and nothing says that this tool only reads")
 	}
@@ -63,7 +63,7 @@ func (f *File) refuseLevers(t *config.Tool, p *strictyaml.Path) {
 		why = "the model does not call this tool"
 	}
 	for _, key := range []string{
-		"requires_approval", "allow", "deny", "max_result_tokens", "max_result_bytes", "max_failures", "retry", "cache", "rate_limit", "defer", "timeout", "idempotent",
+		"requires_approval", "allow", "deny", "max_result_tokens", "max_result_bytes", "max_failures", "retry", "cache", "rate_limit", "defer", "timeout", "idempotent", "answer_media",
 	} {
 		if q := p.Key(key); f.node(q) != nil {
 			f.errorf(q, "remove it", "%s cannot hold here: %s", key, why)

@@ -151,7 +151,7 @@ func TestChildDies(t *testing.T) {
 func TestChildDoesNotStart(t *testing.T) {
 	p, _ := newPool(t, nil)
 	defer p.Close()
-	for mode, want := range map[string]string{"fails": "no licence", "silent": "within 1s (start_timeout)"} {
+	for mode, want := range map[string]string{"fails": "no licence", "silent": "within 1s; raise its start_timeout"} {
 		e, marker := child(t, mode, func(c *config.Tool) {
 			if mode == "silent" {
 				c.MCP.Server.StartTimeout = config.Duration(time.Second)

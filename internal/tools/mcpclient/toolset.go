@@ -162,7 +162,7 @@ func (s *Toolset) view(ctx context.Context, list *upstream.List) (*view, error) 
 	if s.pins != nil {
 		var err error
 		if k.approved, err = s.pins.Approved(); err != nil {
-			return nil, fmt.Errorf("%w; look at the tools and run: %s", err, s.pinCommand())
+			return nil, fmt.Errorf("%w; see what has changed with --look, and approve with: %s", err, s.pinCommand())
 		}
 	}
 	s.mu.Lock()
@@ -253,16 +253,17 @@ func (s *Toolset) notApproved(approved pin.Approved, t *protocol.Tool) string {
 	case same:
 		return ""
 	case known:
-		return "it has changed since it was approved; look at it and run: " + s.pinCommand()
+		return "it has changed since it was approved; see what has changed with --look, and approve with: " + s.pinCommand()
 	}
-	return "nobody has approved it; look at it and run: " + s.pinCommand()
+	return "nobody has approved it; see what has changed with --look, and approve with: " + s.pinCommand()
 }
 
+// pinCommand approves; --look before the file shows what has changed.
 func (s *Toolset) pinCommand() string { return "adkmcp tools pin " + s.cfg.Pos.File }
 
 // Pin approves of the server's tools as they are now, and gives what has changed as
-// lines for a person.
-func (s *Toolset) Pin(ctx context.Context) (changes []string, err error) {
+// lines for a person. With look the file stays as it is.
+func (s *Toolset) Pin(ctx context.Context, look bool) (changes []string, err error) {
 	if s.cfg.MCP.Pin == "" {
 		return nil, errors.New("the entry names no pin file: add pin: FILE")
 	}
@@ -270,7 +271,7 @@ func (s *Toolset) Pin(ctx context.Context) (changes []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server %s cannot be used: %w", s.name, err)
 	}
-	return pin.Write(s.cfg.MCP.Pin, s.name, list.Tools.Tools)
+	return pin.Write(s.cfg.MCP.Pin, s.name, list.Tools.Tools, look)
 }
 
 // header gives those headers of a caller's request that go to the server: what the

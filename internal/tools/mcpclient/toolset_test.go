@@ -221,12 +221,16 @@ func TestPins(t *testing.T) {
 	}
 	pinned := func(want ...string) {
 		t.Helper()
-		changes, err := s.Pin(t.Context())
-		if err != nil || !slices.Equal(changes, want) {
-			t.Errorf("pinned: %v, %v", changes, err)
+		looked, err := s.Pin(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := s.Pin(t.Context(), false)
+		if err != nil || !slices.Equal(changes, want) || !slices.Equal(looked, want) {
+			t.Errorf("pinned: %v, %v, looked at %v", changes, err, looked)
 		}
 	}
-	if l := shown(); !strings.Contains(l.Error, "pins.json") || !strings.HasSuffix(l.Error, "run: adkmcp tools pin a.yaml") {
+	if l := shown(); !strings.Contains(l.Error, "pins.json") || !strings.HasSuffix(l.Error, "with: adkmcp tools pin a.yaml") {
 		t.Errorf("no file: %+v", l)
 	}
 	pinned("added a", "added b")
@@ -238,8 +242,8 @@ func TestPins(t *testing.T) {
 	f.set(changed...)
 	l := shown("b")
 	want := []string{
-		"the tool a is left out: it has changed since it was approved; look at it and run: adkmcp tools pin a.yaml",
-		"the tool c is left out: nobody has approved it; look at it and run: adkmcp tools pin a.yaml",
+		"the tool a is left out: it has changed since it was approved; see what has changed with --look, and approve with: adkmcp tools pin a.yaml",
+		"the tool c is left out: nobody has approved it; see what has changed with --look, and approve with: adkmcp tools pin a.yaml",
 	}
 	if diff := cmp.Diff(want, l.Warnings); diff != "" {
 		t.Error(diff)
@@ -252,7 +256,7 @@ func TestPins(t *testing.T) {
 	if l := shown(); !strings.Contains(l.Error, "is no pin file") {
 		t.Errorf("corrupt: %+v", l)
 	}
-	if _, err := open(t, p, entry(nil)).Pin(t.Context()); err == nil {
+	if _, err := open(t, p, entry(nil)).Pin(t.Context(), false); err == nil {
 		t.Error("pinned without a file")
 	}
 }

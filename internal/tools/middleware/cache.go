@@ -3,6 +3,7 @@ package middleware
 import (
 	"container/list"
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // as c says; nil is never. Only successes are kept that left nothing behind, neither
 // state nor files, and for which nobody was asked. Equal calls that run at the same
 // time all run.
-func cache(c *config.Cache, now func() time.Time) Middleware {
+func cache(c *config.Cache, by []string, now func() time.Time) Middleware {
 	return func(_ *agent.Spec, next Handler) Handler {
 		if c == nil {
 			return next
@@ -25,7 +26,7 @@ func cache(c *config.Cache, now func() time.Time) Middleware {
 			if err != nil {
 				return nil, err
 			}
-			key := cacheKey{principal: call.Caller.Principal, args: args}
+			key := cacheKey{caller: callerOf(call, by), args: args}
 			if call.Answer == nil {
 				if res := kept.find(key, now()); res != nil {
 					return res, nil
@@ -39,7 +40,7 @@ func cache(c *config.Cache, now func() time.Time) Middleware {
 			if err != nil {
 				return nil, err
 			}
-			size := len(text) + len(key.principal) + len(key.args)
+			size := len(text) + len(key.caller) + len(key.args)
 			for _, m := range res.Media {
 				size += len(m.Data)
 			}
@@ -51,7 +52,20 @@ func cache(c *config.Cache, now func() time.Time) Middleware {
 
 // cacheKey is what calls of a tool are equal by: who calls, and the arguments
 // whatever their order and spacing, numbers as they were written.
-type cacheKey struct{ principal, args string }
+type cacheKey struct{ caller, args string }
+
+// callerOf tells callers apart that get results of their own: by the principal, and
+// by what some headers of the request say.
+func callerOf(call *agent.Call, headers []string) string {
+	if len(headers) == 0 {
+		return call.Caller.Principal
+	}
+	parts := []string{call.Caller.Principal}
+	for _, name := range headers {
+		parts = append(parts, strings.Join(call.Caller.Header.Values(name), "\x00"))
+	}
+	return strings.Join(parts, "\x01")
+}
 
 func canonical(call *agent.Call) (string, error) {
 	value, err := generic(call.Args)

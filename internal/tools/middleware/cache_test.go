@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +67,32 @@ func TestCacheKey(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Where headers of the caller's request change what a call gives, they are part of
+// who calls.
+func TestCacheByHeaders(t *testing.T) {
+	o := options()
+	o.Cache, o.CacheBy = &config.Cache{TTL: std(time.Minute), Entries: 100, MaxBytes: 1 << 20}, []string{"x-team", "X-Level"}
+	ran := 0
+	tool := Wrap(&fake{&agent.Spec{Name: "t", Parameters: json.RawMessage(openSchema)}, func(context.Context, *agent.Call) (*agent.Result, error) {
+		ran++
+		return numbered(ran), nil
+	}}, o)
+	for _, tc := range []struct {
+		header http.Header
+		want   string
+	}{
+		{nil, "1"}, {http.Header{"X-Team": {"red"}}, "2"}, {http.Header{"X-Level": {"red"}}, "3"}, {http.Header{"X-Team": {"red", ""}}, "4"},
+		{http.Header{"X-Team": {"red"}, "X-Other": {"a"}}, "2"}, {nil, "1"},
+	} {
+		call := roll(`{}`)
+		call.Caller = agent.Caller{Principal: "ann", Header: tc.header}
+		res, err := tool.Call(t.Context(), call)
+		if err != nil || res.Output != tc.want {
+			t.Errorf("%v: %v, %v, want %s", tc.header, res, err, tc.want)
+		}
+	}
 }
 
 func TestCacheAge(t *testing.T) {

@@ -43,7 +43,9 @@ type Options struct {
 	// Approve says which calls a person decides on before they run.
 	Approve *config.Condition
 	// Cache, RateLimit and Retry are those of the agent file.
-	Cache     *config.Cache
+	Cache *config.Cache
+	// CacheBy are headers of the caller's request that change what a call gives.
+	CacheBy   []string
 	RateLimit *config.RateLimit
 	Retry     *config.Retry
 	// Idempotent overrides what the tool says of itself. A tool that is said not to
@@ -63,8 +65,8 @@ type Options struct {
 // Wrap puts everything around t that every tool has. The outermost comes first:
 //
 //	observe    sees what the caller of the tool sees
+//	arguments  all that decides about a call should see what the tool will see
 //	rules      what is forbidden is so whatever else is set
-//	arguments  before anything is done for the call, and anybody is asked
 //	failures   errors and panics of everything below become results
 //	attach     what of the result is for the caller of the agent
 //	limit      the size of the result
@@ -83,14 +85,14 @@ func Wrap(t agent.Tool, o Options) agent.Tool {
 	decided := o.Approve != nil || o.Cache != nil
 	return Chain(withHint(t, o.Idempotent),
 		observe(o.Log, o.Now),
-		rules(o.Allow, o.Deny, decided),
 		arguments(),
+		rules(o.Allow, o.Deny, decided),
 		failures(o.Log, secrets),
 		attach(o.AnswerMedia),
 		limit(o.MaxResultBytes, o.MaxResultTokens),
 		redact(secrets),
 		approve(o.Approve, secrets),
-		cache(o.Cache, o.Now),
+		cache(o.Cache, o.CacheBy, o.Now),
 		rate(o.RateLimit, o.Now),
 		slots(o.Concurrency),
 		retry(o.Retry, o.Rand),

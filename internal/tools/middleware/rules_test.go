@@ -44,7 +44,7 @@ func TestRules(t *testing.T) {
 		}
 		return list
 	}
-	const schema = `{"type":"object","properties":{"branch":{"default":"main"},"n":{"default":null}}}`
+	const schema = `{"type":"object","properties":{"branch":{"default":"main"},"n":{"default":null},"mode":{"type":"string","default":"auto"}}}`
 	for _, tc := range []struct {
 		name        string
 		allow, deny []config.CallRule
@@ -74,6 +74,8 @@ func TestRules(t *testing.T) {
 		{"deny either case", nil, rule("path", "/etc/*"), `{"path":"/tmp/x","Path":"/etc/passwd"}`, denied},
 		{"deny a default", nil, rule("branch", "main"), `{}`, denied},
 		{"deny but not the default", nil, rule("branch", "main"), `{"branch":"dev"}`, "ran"},
+		{"deny a default behind null", nil, rule("mode", "auto"), `{"mode":null}`, denied},
+		{"allow another than the default behind null", rule("mode", "null"), nil, `{"mode":null}`, notAllowed},
 		{"deny no arguments", nil, rule("path", "*"), ``, "ran"},
 		{"deny null arguments", nil, rule("branch", "main"), `null`, denied},
 
@@ -99,10 +101,10 @@ func TestRules(t *testing.T) {
 		{"twice", nil, rule("path", "/etc/*"), `{"path":"/etc/passwd","path":"/tmp"}`, `not run: the arguments name "path" twice`},
 		{"twice in escapes", nil, rule("path", "/etc/*"), `{"path":"/tmp","p\u0061th":"/tmp"}`, `not run: the arguments name "path" twice`},
 		{"twice deep inside", nil, rule("path", "/etc/*"), `{"o":[{"a":1,"a":2}]}`, `not run: the arguments name "a" twice`},
-		{"no object", nil, rule("path", "/etc/*"), `["/etc/x"]`, "not run: the arguments are not a JSON object"},
-		{"no JSON", nil, rule("path", "/etc/*"), `{"path":"/etc/x"`, "not run: the arguments are not a JSON object"},
-		{"more than one object", nil, rule("path", "/etc/*"), `{}{"path":"/etc/x"}`, "not run: the arguments are not a JSON object"},
-		{"too deep", nil, rule("path", "/etc/*"), `{"a":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, "not run: the arguments are not a JSON object"},
+		{"no object", nil, rule("path", "/etc/*"), `["/etc/x"]`, "the arguments: must be object, got array"},
+		{"no JSON", nil, rule("path", "/etc/*"), `{"path":"/etc/x"`, "the arguments are not JSON: unexpected EOF"},
+		{"more than one object", nil, rule("path", "/etc/*"), `{}{"path":"/etc/x"}`, "the arguments are not JSON: invalid character after top-level value"},
+		{"too deep", nil, rule("path", "/etc/*"), `{"a":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, "the arguments are not JSON: invalid character '[' exceeded max depth"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := options()

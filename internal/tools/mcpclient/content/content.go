@@ -56,14 +56,28 @@ func OfTool(raw json.RawMessage) *agent.Result {
 
 // withStructured is the structured content where the text says no more than it.
 func withStructured(text string, structured json.RawMessage) any {
-	if strings.TrimSpace(text) == "" || sameJSON(text, structured) {
+	switch {
+	case strings.TrimSpace(text) == "" || sameJSON(text, structured):
 		return structured
+	case wraps(structured, text):
+		return text
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, structured) != nil {
 		return text
 	}
 	return text + "\n" + b.String()
+}
+
+// wraps reports whether a structure is nothing but the text under some name, as
+// servers write that declare a schema for everything.
+func wraps(structured json.RawMessage, text string) bool {
+	v, _ := decode(structured)
+	object, _ := v.(map[string]any)
+	for _, member := range object {
+		return len(object) == 1 && member == text
+	}
+	return false
 }
 
 func sameJSON(text string, structured json.RawMessage) bool {

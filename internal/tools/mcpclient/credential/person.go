@@ -135,7 +135,8 @@ func (p *person) improve(ctx context.Context, res *http.Response) (better bool, 
 		return false, nil, p.failed
 	}
 	if p.grant == nil {
-		return false, nil, nil
+		p.grant = p.load(ctx) // somebody may have logged in meanwhile
+		return p.grant != nil, nil, nil
 	}
 	if !carried(res, p.grant.header()) {
 		return true, nil, nil // somebody else has got a new one meanwhile

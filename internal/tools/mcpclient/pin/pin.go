@@ -140,8 +140,8 @@ func (r *Reader) read() (*Approved, error) {
 // Write approves of a server's tools as they are now, all of them, and leaves other
 // servers in the file alone. The changes are lines for a person, none if the file
 // said the same before. The file is replaced at once or not at all, and only its
-// owner may read it.
-func Write(path, server string, tools []protocol.Tool) (changes []string, err error) {
+// owner may read it. With look it stays as it is.
+func Write(path, server string, tools []protocol.Tool, look bool) (changes []string, err error) {
 	f, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -157,8 +157,8 @@ func Write(path, server string, tools []protocol.Tool) (changes []string, err er
 	}
 	before, known := f.Servers[server]
 	changes = differences(before, now)
-	if known && len(changes) == 0 {
-		return nil, nil
+	if look || known && len(changes) == 0 {
+		return changes, nil
 	}
 	if f.Servers == nil {
 		f.Servers = map[string]Approved{}

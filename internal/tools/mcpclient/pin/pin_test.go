@@ -54,7 +54,7 @@ func TestWriteAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins.json")
 	write := func(server string, want []string, tools ...protocol.Tool) {
 		t.Helper()
-		changes, err := Write(path, server, tools)
+		changes, err := Write(path, server, tools, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestFilesThatApproveOfNothing(t *testing.T) {
 			if got, err := NewReader(path, "files").Approved(); err == nil || got != nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v", got, err)
 			}
-			_, err := Write(path, "files", nil)
+			_, err := Write(path, "files", nil, false)
 			if text, _ := os.ReadFile(path); name != "another server" && (err == nil || string(text) != tt.text) {
 				t.Errorf("written over: %v, %s", err, text)
 			}

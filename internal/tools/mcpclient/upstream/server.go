@@ -251,7 +251,7 @@ func (s *Server) connect(ctx context.Context, header http.Header, a *attempt) {
 // explain says of an error that came of our own deadline whose that was.
 func (s *Server) explain(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("it was not ready within %s (start_timeout): %w", s.o.StartTimeout, err)
+		return fmt.Errorf("it was not ready within %s; raise its start_timeout if it needs longer: %w", s.o.StartTimeout, err)
 	}
 	return err
 }

@@ -273,7 +273,7 @@ func TestStartTimeout(t *testing.T) {
 	within(t, f, func(t *testing.T, s *Server) {
 		began := time.Now()
 		_, err := s.List(t.Context(), nil)
-		if err == nil || !strings.Contains(err.Error(), "within 30s (start_timeout)") || time.Since(began) != 30*time.Second {
+		if err == nil || !strings.Contains(err.Error(), "within 30s; raise its start_timeout") || time.Since(began) != 30*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
