@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/internal/agent"
 )
 
 const handshake = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
@@ -187,4 +190,44 @@ tools: [{name: current_time}]
 			askIn(b, h, fmt.Sprint(i), "go")
 		}
 	})
+}
+
+// BenchmarkStartTenServers measures how long a house whose agent has ten MCP
+// servers, each of which takes 200 ms to start, takes to list all their tools, and
+// one that has one of them.
+func BenchmarkStartTenServers(b *testing.B) {
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "late.sh"), []byte("sleep 0.2\n"+oddServer), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	list := func(servers int) float64 {
+		var text strings.Builder
+		text.WriteString("name: many\ninstruction: x\nmodel: {provider: scripted, script: [{steps: [{reply: x}]}]}\ntools:\n")
+		for i := range servers {
+			fmt.Fprintf(&text, "  - {mcp: {command: sh, args: [%s, '{\"content\":[]}', \"\"], env: {N: \"%d\"}}, prefix: p%d}\n", filepath.Join(dir, "late.sh"), i, i)
+		}
+		h, err := testApp(b, map[string]string{}).open(&logOptions{level: "warn", format: "text"}, []string{agentFile(b, text.String())}, house.DefaultBounds(), false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		tools, err := h.Residents[0].Tools.Tools(b.Context(), &agent.Query{Agent: "many"})
+		took := time.Since(start)
+		if err != nil || len(tools) != servers {
+			b.Fatalf("%d tools, %v", len(tools), err)
+		}
+		if err := h.Close(); err != nil {
+			b.Error(err)
+		}
+		return took.Seconds() * 1000
+	}
+	var one, ten []float64
+	for b.Loop() {
+		one, ten = append(one, list(1)), append(ten, list(10))
+	}
+	slices.Sort(one)
+	slices.Sort(ten)
+	b.ReportMetric(one[len(one)/2], "one-ms")
+	b.ReportMetric(ten[len(ten)/2], "ten-ms")
+	b.ReportMetric(ten[len(ten)/2]/one[len(one)/2], "ratio")
 }

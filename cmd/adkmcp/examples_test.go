@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
@@ -53,9 +54,9 @@ func testApp(t testing.TB, env map[string]string) *app {
 	}
 }
 
-func openHouse(t testing.TB, env map[string]string, paths ...string) *house {
+func openHouse(t testing.TB, env map[string]string, paths ...string) *opened {
 	t.Helper()
-	h, err := testApp(t, env).open(&logOptions{level: "warn", format: "text"}, paths, defaultBounds())
+	h, err := testApp(t, env).open(&logOptions{level: "warn", format: "text"}, paths, house.DefaultBounds(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,16 +69,16 @@ func openHouse(t testing.TB, env map[string]string, paths ...string) *house {
 }
 
 // ask takes one turn of the only agent and gives the answer's text.
-func ask(t testing.TB, h *house, request string) string {
+func ask(t testing.TB, h *opened, request string) string {
 	t.Helper()
 	return askIn(t, h, request, request)
 }
 
 // askIn does it in the conversation of that handle.
-func askIn(t testing.TB, h *house, handle, request string) string {
+func askIn(t testing.TB, h *opened, handle, request string) string {
 	t.Helper()
-	a, err := agent.Collect(h.residents[0].runner.Run(t.Context(), agent.Turn{
-		Key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: handle}, Mode: session.Create,
+	a, err := agent.Collect(h.Residents[0].Runner.Run(t.Context(), agent.Turn{
+		Key: session.Key{Principal: localPrincipal, Agent: h.Residents[0].Config.Name, Handle: handle}, Mode: session.Create,
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: request}}},
 	}), nil)
 	if err != nil || a.Problem != nil || a.Content == nil {
@@ -185,6 +186,39 @@ func TestGitHubIssues(t *testing.T) {
 	const accept = " application/vnd.github+json"
 	if want := "/search/issues?q=repo%3Agolang%2Fgo%20is%3Aopen%20a%26b&per_page=10" + accept; len(asked) != 3 || strings.ReplaceAll(asked[0], "+is", "%20is") != want && asked[0] != strings.ReplaceAll(want, "%20", "+") {
 		t.Errorf("asked %q, want first %q", asked, want)
+	}
+}
+
+// TestDiceTable has the program itself as an MCP server.
+func TestDiceTable(t *testing.T) {
+	h := openHouse(t, map[string]string{}, repository+"/agents/dice_table.yaml")
+	if got := ask(t, h, "a d20, please"); !regexp.MustCompile(`^The dice server says: You rolled \d+ on a d20\.$`).MatchString(got) {
+		t.Errorf("answer %q", got)
+	}
+}
+
+func TestFrontDesk(t *testing.T) {
+	h := openHouse(t, map[string]string{}, repository+"/agents/front_desk.yaml")
+	if got := ask(t, h, "What time is it in Asia/Tokyo?"); !regexp.MustCompile(`^The clock says: [0-9T:-]+\+09:00, [A-Z][a-z]+day$`).MatchString(got) {
+		t.Errorf("answer %q", got)
+	}
+}
+
+func TestWeather(t *testing.T) {
+	var asked []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"current":{"temperature_2m":7.5}}`)
+	}))
+	defer api.Close()
+	h := openHouse(t, map[string]string{"WEATHER_API_URL": api.URL}, repository+"/agents/weather.yaml")
+	if got := ask(t, h, "52.4, -4.9"); got != `{"current":{"temperature_2m":7.5}}` {
+		t.Errorf("answer %q", got)
+	}
+	want := []string{"GET /v1/forecast?latitude=52.4&longitude=-4.9&current=temperature_2m,wind_speed_10m"}
+	if d := cmp.Diff(want, asked); d != "" {
+		t.Errorf("asked: %s", d)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
@@ -37,17 +38,16 @@ func faulty() {
 }
 
 func (a *app) serveFaulty(ctx context.Context, format, path string) (err error) {
-	h, err := a.open(&logOptions{level: "debug", format: format}, []string{path}, defaultBounds())
+	h, err := a.open(&logOptions{level: "debug", format: format}, []string{path}, house.DefaultBounds(), false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	secret, _ := a.lookup("SECRET_OF_THE_FAULT")
-	for i := range h.residents {
-		r := &h.residents[i]
-		parts := r.runner.Parts
-		parts.Tools = &faultyTools{inner: r.tools, secret: secret, log: h.log}
-		r.runner = agent.NewRunner(r.cfg, parts)
+	for _, r := range h.Residents {
+		parts := r.Runner.Parts
+		parts.Tools = &faultyTools{inner: r.Tools, secret: secret, log: h.log}
+		r.Runner = agent.NewRunner(r.Config, parts)
 	}
 	registry := turns.New(h.log, a.now)
 	agents := served(ctx, h)
@@ -55,7 +55,7 @@ func (a *app) serveFaulty(ctx context.Context, format, path string) (err error) 
 		agents[i].Runner = &faultyRunner{agents[i].Runner, secret}
 	}
 	s, err := serve.New(serve.Options{Agents: agents, Version: "faulty", IdleExpiry: time.Hour,
-		Turns: registry, Delete: h.store.Delete, Artifacts: h.artifacts, Sealer: elicit.NewSealer([]byte("key"), a.now), AskTimeout: time.Minute,
+		Turns: registry, Delete: h.Store.Delete, Artifacts: h.Artifacts, Sealer: elicit.NewSealer([]byte("key"), a.now), AskTimeout: time.Minute,
 		Random: rand.Reader, Now: a.now, Log: h.log})
 	if err != nil {
 		return err

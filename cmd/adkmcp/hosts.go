@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/config/report"
@@ -107,13 +108,25 @@ func (a *app) hosted(paths []string) (hosts.Agents, error) {
 // saying ${}: those of its programs, and those of its model's provider.
 func (a *app) noteReads(cfg *config.Agent, to *hosts.Agents) {
 	for _, t := range cfg.Tools {
-		if t.Shell != nil {
+		to.Reads = append(to.Reads, t.RequiresEnv...)
+		switch {
+		case t.Shell != nil:
 			to.Reads = append(to.Reads, t.Shell.PassEnv...)
+		case t.MCP != nil:
+			to.Reads = append(to.Reads, t.MCP.Server.PassEnv...)
+			if from := t.MCP.Server.HeadersFrom; from != nil {
+				to.Reads = append(to.Reads, from.PassEnv...)
+			}
+		case t.Agent != nil:
+			a.noteReads(t.Agent.Agent, to)
 		}
 	}
-	probe, h := *cfg, &house{log: slog.New(slog.DiscardHandler)}
+	probe := *cfg
 	probe.LookupEnv = func(name string) (string, bool) { to.Reads = append(to.Reads, name); return cfg.LookupEnv(name) }
-	_, notReady, err := a.model(h, &probe)
-	to.NoKey = to.NoKey || err == nil && notReady != nil
-	_ = h.Close() // nothing has been started
+	m, err := house.NewModel(&probe, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return
+	}
+	to.NoKey = to.NoKey || m.NotReady != nil
+	_ = m.Close() // nothing has been started
 }

@@ -80,11 +80,11 @@ func TestCallersAreIsolated(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := openHouse(t, map[string]string{}, file)
-	r := &h.residents[0]
-	watch := &spy{inner: r.runner.Model, t: t}
-	parts := r.runner.Parts
+	r := h.Residents[0]
+	watch := &spy{inner: r.Runner.Model, t: t}
+	parts := r.Runner.Parts
 	parts.Model = watch
-	r.runner = agent.NewRunner(r.cfg, parts)
+	r.Runner = agent.NewRunner(r.Config, parts)
 	server := serveHouse(t, h)
 
 	const callers, calls = 20, 5
@@ -104,11 +104,11 @@ func TestCallersAreIsolated(t *testing.T) {
 	}
 }
 
-func serveHouse(t *testing.T, h *house) *httptest.Server {
+func serveHouse(t *testing.T, h *opened) *httptest.Server {
 	t.Helper()
 	registry := turns.New(h.log, time.Now)
 	s, err := serve.New(serve.Options{Agents: served(t.Context(), h), Version: "1", HTTP: true, IdleExpiry: time.Hour,
-		Turns: registry, Delete: h.store.Delete, Random: rand.Reader, Log: h.log})
+		Turns: registry, Delete: h.Store.Delete, Random: rand.Reader, Log: h.log})
 	if err != nil {
 		t.Fatal(err)
 	}

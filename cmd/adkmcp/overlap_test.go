@@ -79,11 +79,11 @@ func (o *order) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 // that of one after the other.
 func TestC04OverlappingTurns(t *testing.T) {
 	h := openHouse(t, map[string]string{}, agentFile(t, sharedAgent))
-	r := &h.residents[0]
-	watch := &order{inner: r.runner.Model, t: t}
-	parts := r.runner.Parts
+	r := h.Residents[0]
+	watch := &order{inner: r.Runner.Model, t: t}
+	parts := r.Runner.Parts
 	parts.Model = watch
-	r.runner = agent.NewRunner(r.cfg, parts)
+	r.Runner = agent.NewRunner(r.Config, parts)
 	server := serveHouse(t, h)
 	greeting := postCall(t, server.URL+"/mcp", "hello", "")
 	handle, _ := greeting.Result.Meta["adkmcp/conversation"].(string)

@@ -85,7 +85,7 @@ as ADKMCP_LOG_LEVEL, and so on.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(a.serveCommand(logs), a.runCommand(logs), a.callCommand(logs), a.validateCommand(),
+	root.AddCommand(a.serveCommand(logs), a.runCommand(logs), a.callCommand(logs), a.toolsCommand(logs), a.validateCommand(),
 		a.hostsCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand())
 	root.Args = usage(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

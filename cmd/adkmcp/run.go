@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
 	"github.com/adkmcp/adkmcp/internal/agent"
@@ -62,21 +63,20 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 	if !slices.Contains([]prompt.Policy{prompt.Ask, prompt.Deny, prompt.Allow}, approval) {
 		return usageError("--approve %q: use ask, deny or allow", o.approve)
 	}
-	b := defaultBounds()
-	b.ttl = conversationTTL
-	h, err := a.open(o.logs, args[:1], b)
+	b := house.DefaultBounds()
+	b.TTL = conversationTTL
+	person := a.person(approval)
+	h, err := a.open(o.logs, args[:1], b, person.Absent == "")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if len(h.residents) != 1 {
-		var names []string
-		for _, r := range h.residents {
-			names = append(names, r.cfg.File)
-		}
-		return usageError("%s holds %d agents; name one: %s", args[0], len(names), strings.Join(names, ", "))
+	r, err := h.only(args[0])
+	if err != nil {
+		return err
 	}
-	t := &terminal{app: a, person: a.person(approval), runner: h.residents[0].runner, key: session.Key{Principal: localPrincipal, Agent: h.residents[0].cfg.Name, Handle: "terminal"}}
+	h.Start(ctx)
+	t := &terminal{app: a, person: person, runner: r.Runner, key: session.Key{Principal: localPrincipal, Agent: r.Config.Name, Handle: "terminal"}}
 	if o.json {
 		t.show = transcript.JSON(a.redact.writer(a.stdout))
 	} else {
@@ -116,7 +116,7 @@ func (t *terminal) ask(ctx context.Context, request string) error {
 		return usageError("the request is empty")
 	}
 	turn := agent.Turn{
-		Key: t.key, Mode: session.Create, Caller: agent.Caller{Principal: localPrincipal},
+		Key: t.key, Mode: session.Create, Caller: agent.Caller{Principal: localPrincipal, Interactive: true},
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: request}}},
 	}
 	for {

@@ -19,7 +19,7 @@ import (
 const repository = "../.."
 
 func TestMain(m *testing.M) {
-	testscript.Main(tidy{m}, map[string]func(){"adkmcp": main, "adkmcp-faulty": faulty})
+	testscript.Main(tidy{m}, map[string]func(){"adkmcp": main, "adkmcp-faulty": faulty, "adkmcp-rogue": rogue})
 }
 
 // tidy removes what tests have built for each other.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
@@ -36,7 +37,7 @@ type serveOptions struct {
 	allowHosts     []string
 	allowOrigins   []string
 	drain          time.Duration
-	bounds         bounds
+	bounds         house.Bounds
 	logs           *logOptions
 }
 
@@ -44,7 +45,7 @@ type serveOptions struct {
 const httpFlags = "auth-token insecure-no-auth allow-host allow-origin tls-cert tls-key max-calls json-responses"
 
 func (a *app) serveCommand(logs *logOptions) *cobra.Command {
-	o := &serveOptions{logs: logs, bounds: defaultBounds()}
+	o := &serveOptions{logs: logs, bounds: house.DefaultBounds()}
 	cmd := &cobra.Command{
 		Use:   "serve [--stdio | --http ADDR | --sse ADDR] PATH...",
 		Short: "Serve every agent found in PATH as an MCP tool",
@@ -95,9 +96,9 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.allowHosts, "allow-host", nil, "a host name under which the server is reached; repeatable")
 	f.StringSliceVar(&o.allowOrigins, "allow-origin", nil, "a web origin that may use the server, such as https://app.example.com; repeatable")
 	f.DurationVar(&o.drain, "drain-timeout", 30*time.Second, "how long an HTTP server may take to stop: running turns go on until 5 s before its end")
-	f.DurationVar(&o.bounds.ttl, "conversation-ttl", o.bounds.ttl, "how long an idle conversation is kept")
-	f.IntVar(&o.bounds.count, "max-conversations", o.bounds.count, "how many conversations are kept")
-	f.IntVar(&o.bounds.bytes, "max-conversation-bytes", o.bounds.bytes, "how large a conversation may grow")
+	f.DurationVar(&o.bounds.TTL, "conversation-ttl", o.bounds.TTL, "how long an idle conversation is kept")
+	f.IntVar(&o.bounds.Count, "max-conversations", o.bounds.Count, "how many conversations are kept")
+	f.IntVar(&o.bounds.Bytes, "max-conversation-bytes", o.bounds.Bytes, "how large a conversation may grow")
 }
 
 func (o *serveOptions) check(flags *pflag.FlagSet) error {
@@ -125,7 +126,7 @@ func (o *serveOptions) check(flags *pflag.FlagSet) error {
 	switch {
 	case (o.tlsCert == "") != (o.tlsKey == ""):
 		return usageError("--tls-cert and --tls-key go together")
-	case o.bounds.ttl <= 0 || o.bounds.count <= 0 || o.bounds.bytes <= 0 || o.askTimeout <= 0 || o.maxCalls <= 0 || o.drain < 0:
+	case o.bounds.TTL <= 0 || o.bounds.Count <= 0 || o.bounds.Bytes <= 0 || o.askTimeout <= 0 || o.maxCalls <= 0 || o.drain < 0:
 		return usageError("--conversation-ttl, --max-conversations, --max-conversation-bytes, --ask-timeout and --max-calls must be positive, --drain-timeout not negative")
 	}
 	return nil
@@ -139,20 +140,21 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	h, err := a.open(o.logs, paths, o.bounds)
+	h, err := a.open(o.logs, paths, o.bounds, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	h.Start(ctx)
 	registry := turns.New(h.log, a.now)
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
 	s, err := serve.New(serve.Options{
-		Agents: served(ctx, h), Name: o.name, Version: buildVersion(), HTTP: o.address() != "", IdleExpiry: o.bounds.ttl,
-		Turns: registry, Delete: h.store.Delete, Approve: serve.Approve(o.approve), AskTimeout: o.askTimeout,
-		Sealer: elicit.NewSealer(key, a.now), Artifacts: h.artifacts, Random: rand.Reader, Now: a.now, Log: h.log,
+		Agents: served(ctx, h), Name: o.name, Version: buildVersion(), HTTP: o.address() != "", IdleExpiry: o.bounds.TTL,
+		Turns: registry, Delete: h.Store.Delete, Approve: serve.Approve(o.approve), AskTimeout: o.askTimeout,
+		Sealer: elicit.NewSealer(key, a.now), Artifacts: h.Artifacts, Random: rand.Reader, Now: a.now, Log: h.log,
 	})
 	if err != nil {
 		return usageError("%w", err)
@@ -162,7 +164,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	}
 	front, err := httpserver.New(httpserver.Config{
 		Addr: o.address(), SSE: o.sse != "", Endpoints: s.Endpoints(), Tokens: tokens, InsecureNoAuth: o.insecureNoAuth,
-		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain, IdleTTL: o.bounds.ttl,
+		AllowHosts: o.allowHosts, AllowOrigins: o.allowOrigins, DrainTimeout: o.drain, IdleTTL: o.bounds.TTL,
 		MaxCalls: o.maxCalls, JSONOnly: o.jsonOnly, TLSCert: o.tlsCert, TLSKey: o.tlsKey,
 		Turns: registry, Ended: s.End, Random: rand.Reader, Log: h.log, Now: a.now, Hurry: a.hurry,
 	})
@@ -190,34 +192,34 @@ func (o *serveOptions) url(address string) string {
 }
 
 // served is how the agents look from outside.
-func served(ctx context.Context, h *house) []serve.Agent {
-	all := make([]serve.Agent, len(h.residents))
-	for i, r := range h.residents {
-		if r.notReady != nil {
-			h.log.Warn("the model cannot be asked yet", "agent", r.cfg.Name, "reason", r.notReady)
+func served(ctx context.Context, h *opened) []serve.Agent {
+	all := make([]serve.Agent, len(h.Residents))
+	for i, r := range h.Residents {
+		if r.NotReady != nil {
+			h.log.Warn("the model cannot be asked yet", "agent", r.Config.Name, "reason", r.NotReady)
 		}
 		all[i] = serve.Agent{
-			Name:         cmp.Or(r.cfg.Serve.Name, r.cfg.Name),
-			Title:        cmp.Or(r.cfg.Serve.Title, r.cfg.Title),
-			Description:  r.cfg.Description,
-			Instructions: r.cfg.Serve.Instructions,
-			File:         r.cfg.File,
-			Hints:        agent.HintsOf(ctx, r.tools, &agent.Query{Agent: r.cfg.Name}),
-			Annotations:  r.cfg.Serve.Annotations,
-			Conversation: r.cfg.Serve.Conversation,
-			Runner:       r.runner,
-			Patience:     r.cfg.Limits.Timeout.Std(),
-			Wait:         r.cfg.Serve.Timeout,
-			TaskAfter:    r.cfg.Serve.TaskAfter.Std(),
-			Input:        inputOf(r.cfg),
-			InputSchema:  r.cfg.InputSchema,
-			OutputSchema: r.cfg.OutputSchema,
-			ResultAll:    r.cfg.Serve.Result == "all",
-			MaxAnswer:    r.cfg.Serve.MaxAnswer,
-			Attachments:  r.cfg.Serve.Attachments,
-			Tools:        specs(ctx, &r),
-			Prompts:      r.cfg.Serve.Prompts,
-			Resources:    r.cfg.Serve.Resources,
+			Name:         cmp.Or(r.Config.Serve.Name, r.Config.Name),
+			Title:        cmp.Or(r.Config.Serve.Title, r.Config.Title),
+			Description:  r.Config.Description,
+			Instructions: r.Config.Serve.Instructions,
+			File:         r.Config.File,
+			Hints:        agent.HintsOf(ctx, r.Tools, &agent.Query{Agent: r.Config.Name, Peek: true}),
+			Annotations:  r.Config.Serve.Annotations,
+			Conversation: r.Config.Serve.Conversation,
+			Runner:       r.Runner,
+			Patience:     r.Config.Limits.Timeout.Std(),
+			Wait:         r.Config.Serve.Timeout,
+			TaskAfter:    r.Config.Serve.TaskAfter.Std(),
+			Input:        inputOf(r.Config),
+			InputSchema:  r.Config.InputSchema,
+			OutputSchema: r.Config.OutputSchema,
+			ResultAll:    r.Config.Serve.Result == "all",
+			MaxAnswer:    r.Config.Serve.MaxAnswer,
+			Attachments:  r.Config.Serve.Attachments,
+			Tools:        specs(ctx, r),
+			Prompts:      r.Config.Serve.Prompts,
+			Resources:    r.Config.Serve.Resources,
 		}
 	}
 	return all
@@ -232,8 +234,8 @@ func inputOf(cfg *config.Agent) *jsonschema.Schema {
 }
 
 // specs are the agent's tools as the model sees them, where they can be listed.
-func specs(ctx context.Context, r *resident) []*agent.Spec {
-	tools, err := r.tools.Tools(ctx, &agent.Query{Agent: r.cfg.Name})
+func specs(ctx context.Context, r *house.Resident) []*agent.Spec {
+	tools, err := r.Tools.Tools(ctx, &agent.Query{Agent: r.Config.Name, Peek: true})
 	if err != nil {
 		return nil // the first call says why
 	}

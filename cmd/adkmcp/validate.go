@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/config/report"
@@ -49,9 +50,10 @@ func formatNames() []string {
 func (a *app) validate(paths []string, write report.Format, strict bool) error {
 	agents, problems, unreadable := load.Agents(paths, load.Options{LookupEnv: a.lookup, Validate: true})
 	if !problems.HasErrors() {
-		h := &house{log: slog.New(slog.DiscardHandler)}
 		complete := slices.DeleteFunc(slices.Clone(agents), func(cfg *config.Agent) bool { return cfg.Incomplete })
-		problems = append(problems, a.build(h, complete, defaultBounds())...).Sort()
+		h, more := house.Build(house.Options{Agents: complete, Bounds: house.DefaultBounds(), Now: a.now, NewID: a.newID,
+			Log: slog.New(slog.DiscardHandler), Version: buildVersion()})
+		problems = append(problems, more...).Sort()
 		if err := h.Close(); err != nil {
 			return err
 		}

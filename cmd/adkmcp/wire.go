@@ -1,170 +1,101 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
-	"time"
 
-	"github.com/adkmcp/adkmcp/internal/agent"
-	"github.com/adkmcp/adkmcp/internal/agent/artifact"
-	"github.com/adkmcp/adkmcp/internal/agent/model"
-	"github.com/adkmcp/adkmcp/internal/agent/model/gemini"
-	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
-	"github.com/adkmcp/adkmcp/internal/agent/session"
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/config/report"
-	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
-	"github.com/adkmcp/adkmcp/internal/tools"
 )
 
 // localPrincipal is the caller in the terminal and on stdio: the user that the
 // operating system started us for.
 const localPrincipal = "local"
 
-// bounds are what conversations may take.
-type bounds struct {
-	ttl   time.Duration
-	count int
-	bytes int
-}
-
-func defaultBounds() bounds { return bounds{ttl: time.Hour, count: 1000, bytes: 8 << 20} }
-
-// resident is one agent with everything that it runs on.
-type resident struct {
-	cfg    *config.Agent
-	tools  agent.Toolset
-	runner *agent.Runner
-	// notReady says why the model cannot be asked yet, such as for want of a
-	// key. The first call will say the same, unless it has changed by then.
-	notReady error
-}
-
-// house is what a command runs on. Whoever opens it closes it.
-type house struct {
-	residents []resident
-	store     *session.Memory
-	artifacts *artifact.Memory
-	log       *slog.Logger
-	closers   []func() error
+// opened is a house with the log that it writes to. Whoever opens it closes it.
+type opened struct {
+	*house.House
+	log      *slog.Logger
+	closeLog func() error
 }
 
 // names are those of the agents.
-func (h *house) names() []string {
+func (o *opened) names() []string {
 	var all []string
-	for _, r := range h.residents {
-		all = append(all, r.cfg.Name)
+	for _, r := range o.Residents {
+		all = append(all, r.Config.Name)
 	}
 	return all
 }
 
-// Close frees what was opened, the newest first.
-func (h *house) Close() error {
-	var errs []error
-	for i := len(h.closers) - 1; i >= 0; i-- {
-		errs = append(errs, h.closers[i]())
+// only gives the agent of a command that takes one.
+func (o *opened) only(path string) (*house.Resident, error) {
+	if len(o.Residents) == 1 {
+		return o.Residents[0], nil
 	}
-	h.closers = nil
-	return errors.Join(errs...)
+	var files []string
+	for _, r := range o.Residents {
+		files = append(files, r.Config.File)
+	}
+	return nil, usageError("%s holds %d agents; name one: %s", path, len(files), strings.Join(files, ", "))
+}
+
+// Close frees what was opened, the log last.
+func (o *opened) Close() error {
+	var err error
+	if o.House != nil {
+		err = o.House.Close()
+	}
+	return errors.Join(err, o.closeLog())
 }
 
 // open loads the agents of paths for a command that runs them. Problems are
-// printed; with an error among them there is no house.
-func (a *app) open(logs *logOptions, paths []string, b bounds) (*house, error) {
-	h := &house{}
+// printed; with an error among them nothing is open. With login a person at the
+// terminal can be sent to log in to an MCP server.
+func (a *app) open(logs *logOptions, paths []string, b house.Bounds, login bool) (*opened, error) {
 	log, closeLog, err := logs.open(a.redact.writer(a.stderr), a.redact.writer)
 	if err != nil {
 		return nil, err
 	}
-	h.log = log
-	h.closers = append(h.closers, closeLog)
-	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: log})
+	o := &opened{log: log, closeLog: closeLog}
+	if err := a.build(o, paths, b, login); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+func (a *app) build(o *opened, paths []string, b house.Bounds, login bool) error {
+	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: o.log})
 	printing := report.Text(a.stderr, problems)
 	switch {
 	case err != nil:
-		return nil, errors.Join(&exitError{exitUsage, err}, h.Close())
+		return &exitError{exitUsage, err}
 	case printing != nil:
-		return nil, errors.Join(printing, h.Close())
+		return printing
 	case problems.HasErrors():
-		return nil, errors.Join(&exitError{code: exitFailed}, h.Close())
+		return &exitError{code: exitFailed}
 	case len(agents) == 0:
-		return nil, errors.Join(usageError("no agent in %s; an agent file has name and instruction at the top", strings.Join(paths, ", ")), h.Close())
+		return usageError("no agent in %s; an agent file has name and instruction at the top", strings.Join(paths, ", "))
 	}
-	a.redact.add(secretsOf(agents))
-	if problems = a.build(h, agents, b); len(problems) > 0 {
-		return nil, errors.Join(report.Text(a.stderr, problems), &exitError{code: exitFailed}, h.Close())
+	a.redact.add(house.Secrets(agents))
+	options := house.Options{Agents: agents, Bounds: b, Now: a.now, NewID: a.newID, Log: o.log, Version: buildVersion()}
+	if login {
+		options.Login = a.login
 	}
-	return h, nil
+	if o.House, problems = house.Build(options); len(problems) > 0 {
+		return errors.Join(report.Text(a.stderr, problems), &exitError{code: exitFailed})
+	}
+	return nil
 }
 
-func secretsOf(agents []*config.Agent) []string {
-	var all []string
-	for _, cfg := range agents {
-		all = append(all, cfg.Secrets...)
-	}
-	return all
-}
-
-// build puts the agents together. It starts and contacts nothing; validate
-// uses it too.
-func (a *app) build(h *house, agents []*config.Agent, b bounds) load.Problems {
-	h.store = session.NewMemory(session.MemoryOptions{IdleTTL: b.ttl, MaxConversations: b.count, MaxBytes: b.bytes, Now: a.now, Log: h.log})
-	h.closers = append(h.closers, h.store.Close)
-	h.artifacts = artifact.NewMemory(artifact.MemoryOptions{IdleTTL: max(b.ttl, artifact.DefaultIdleTTL), Now: a.now, Log: h.log})
-	h.closers = append(h.closers, h.artifacts.Close)
-	var problems load.Problems
-	for _, cfg := range agents {
-		m, notReady, err := a.model(h, cfg)
-		if err != nil {
-			problems = append(problems, load.Problem{Severity: strictyaml.Error, File: cfg.File, Path: "model", Message: err.Error()})
-		}
-		set, faults := tools.Build(cfg, tools.Deps{Now: a.now, Log: h.log, Artifacts: h.artifacts})
-		for _, f := range faults {
-			problems = append(problems, problemsOf(cfg.File, f)...)
-		}
-		if err != nil || len(faults) > 0 {
-			continue
-		}
-		h.closers = append(h.closers, set.Close)
-		h.residents = append(h.residents, resident{cfg: cfg, tools: set, notReady: notReady, runner: agent.NewRunner(cfg, agent.Parts{
-			Model: m, Tools: set, Store: h.store, Now: a.now, NewID: a.newID, Log: h.log,
-		})})
-	}
-	return problems.Sort()
-}
-
-// problemsOf gives what the tools found wrong the form of what loading finds.
-func problemsOf(file string, f tools.Fault) load.Problems {
-	all := []error{f.Err}
-	if joined, ok := f.Err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	}
-	var problems load.Problems
-	for _, err := range all {
-		problems = append(problems, load.Problem{Severity: strictyaml.Error, File: file, Line: f.Pos.Line, Column: f.Pos.Column,
-			Path: fmt.Sprintf("tools[%d]", f.Entry), Message: err.Error()})
-	}
-	return problems
-}
-
-// model makes the model that an agent file names. It needs no key: notReady
-// says if there is none yet.
-func (a *app) model(h *house, cfg *config.Agent) (m model.Model, notReady, err error) {
-	switch cfg.Model.Provider {
-	case config.Scripted:
-		m, err := scripted.New(cfg.Model.Script)
-		return m, nil, err
-	case config.Gemini:
-		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, Log: h.log})
-		if err != nil {
-			return nil, nil, err
-		}
-		h.closers = append(h.closers, g.Close)
-		return model.Retrying(g, model.Policy{Retries: cfg.Model.Retries, Rand: rand.Float64}), g.Check(), nil
-	}
-	return nil, nil, fmt.Errorf("no model provider %q", cfg.Model.Provider)
+// login shows the person at the terminal where to log in. The browser is theirs to
+// open: a program that starts one for an address it was told is a way in.
+func (a *app) login(_ context.Context, url string) error {
+	_, err := io.WriteString(a.redact.writer(a.stderr), fmt.Sprintf("To log in to the MCP server, open this address in a browser on this machine:\n\n  %s\n\n", url))
+	return err
 }
