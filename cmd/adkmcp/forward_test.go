@@ -94,7 +94,7 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case b.modern && m.Method == "server/discover":
 		result = map[string]any{"resultType": "complete", "supportedVersions": []string{"2026-07-28"}, "capabilities": map[string]any{"tools": struct{}{}}}
 	case !b.modern && m.Method == "initialize":
-		w.Header().Set("Mcp-Session-Id", "the-session")
+		w.Header().Set("Mcp-Session-Id", "session-of-"+r.Header.Get("X-Team"))
 		result = map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": struct{}{}}, "serverInfo": map[string]any{"name": "board", "version": "1"}}
 	case m.Method == "tools/list":
 		result = map[string]any{"resultType": "complete", "tools": []any{map[string]any{"name": "who", "annotations": map[string]any{"readOnlyHint": true},
@@ -126,9 +126,10 @@ func (b *board) count(method string) (n int) {
 	return n
 }
 
-// Ten callers at the same time, each with a token and a team of its own, share one
-// connection to a server: what goes there in the name of a caller has the caller's
-// header and nobody else's, and no credentials that were meant for us.
+// Ten callers at the same time, each with a token and a team of its own, share a
+// server: all that goes there for a caller, from the first word to the end of the
+// session, has the caller's header and nobody else's, and no credentials that were
+// meant for us.
 func TestForwardedHeaders(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		t.Run(map[bool]string{false: "2025-11-25", true: "2026-07-28"}[modern], func(t *testing.T) {
@@ -186,21 +187,20 @@ func (b *board) check(t *testing.T, callers, calls int) {
 			t.Errorf("%s shows what is none of its business: %s", what, text)
 		}
 		teams := r.header.Values("X-Team")
+		if len(teams) != 1 {
+			t.Errorf("%s has the header %q", what, teams)
+			continue
+		}
+		if id := r.header.Get("Mcp-Session-Id"); id != "" && id != "session-of-"+teams[0] {
+			t.Errorf("%s of %s uses the session %s", what, teams[0], id)
+		}
 		switch r.rpc {
 		case "tools/call":
-			if !slices.Equal(teams, []string{r.team}) {
+			if teams[0] != r.team {
 				t.Errorf("a call for %s has the header %q", r.team, teams)
 			}
 		case "tools/list":
-			if len(teams) != 1 {
-				t.Errorf("a list has the header %q", teams)
-				continue
-			}
 			listed[teams[0]] = true
-		case "": // to listen, or to end the session: in nobody's name
-			if len(teams) > 0 {
-				t.Errorf("%s has the header %q", what, teams)
-			}
 		}
 	}
 	want := []string{"POST initialize", "POST notifications/initialized", "DELETE"}
@@ -208,8 +208,8 @@ func (b *board) check(t *testing.T, callers, calls int) {
 		want = []string{"POST server/discover"}
 	}
 	for _, what := range want {
-		if count[what] != 1 {
-			t.Errorf("%s came %d times: one connection is for all", what, count[what])
+		if count[what] != callers {
+			t.Errorf("%s came %d times", what, count[what])
 		}
 	}
 	if count["POST tools/call"] != callers*calls || count["POST tools/list"] != callers || len(listed) != callers {

@@ -72,6 +72,7 @@ func askAnswering(h *host, modern bool, tool string, answer any) (text string, p
 		params["_meta"] = map[string]any{"progressToken": "p", "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities}
 	} else {
 		h.send(strings.Replace(handshake, `"capabilities":{}`, `"capabilities":`+mustJSON(capabilities), 1))
+		h.await("1")
 		h.await("2")
 	}
 	request := func(id string) string {

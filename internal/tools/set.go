@@ -165,7 +165,7 @@ func (s *Set) Describe(ctx context.Context, q *agent.Query) ([]Described, error)
 		described[i] = Described{Tool: t.Tool, From: fmt.Sprintf("%s, line %d", kindOf(t.Entry), t.Entry.Pos.Line)}
 		switch {
 		case slices.Contains(seen, t.Tool):
-		case t.Entry.Defer:
+		case s.selector.Shows(t.Entry, q):
 			described[i].Hidden = "found by tool_search"
 		default:
 			described[i].Hidden = "hidden by when"

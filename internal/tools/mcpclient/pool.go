@@ -67,23 +67,6 @@ type Pool struct {
 // key is what a server's configuration comes to.
 type key [sha256.Size]byte
 
-// shared is a server that as many toolsets use.
-type shared struct {
-	*upstream.Server
-	authority *credential.Authority // nil for a child
-	key       key
-	users     int // Pool.mu guards it
-}
-
-// close ends the server. A second close only waits.
-func (s *shared) close() error {
-	s.Close()
-	if s.authority == nil {
-		return nil
-	}
-	return s.authority.Close()
-}
-
 // NewPool makes a pool without servers; its owner closes it.
 func NewPool(o PoolOptions) *Pool {
 	return &Pool{o: o, lot: parking.New(o.Log), dial: upstream.NewDial, servers: map[key]*shared{}}
@@ -153,7 +136,7 @@ func (p *Pool) Toolset(t *config.Tool, d Deps) (*Toolset, error) {
 
 // newShared makes a server that nobody uses yet.
 func (p *Pool) newShared(c *config.MCPServer, d Deps) (*shared, error) {
-	s := &shared{}
+	s := &shared{lanes: map[string]*lane{}}
 	start := cmp.Or(c.StartTimeout.Std(), 30*time.Second)
 	if p.o.Interactive && c.OAuth != nil && c.OAuth.Grant != grantOwn {
 		start += loginTime
@@ -172,12 +155,12 @@ func (p *Pool) newShared(c *config.MCPServer, d Deps) (*shared, error) {
 		}
 		dialing.Authority = s.authority
 	}
-	s.Server = upstream.New(upstream.Options{
+	s.options = upstream.Options{
 		Dial:         p.dial(c, dialing),
 		StartTimeout: start,
 		IdleTimeout:  cmp.Or(c.IdleTimeout.Std(), 10*time.Minute),
 		Now:          p.o.Now, Log: p.o.Log.With("server", c.Name), Redact: config.NewRedactor(c.Secrets).Text,
-	})
+	}
 	return s, nil
 }
 

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,6 +112,10 @@ func (q *inquiry) elicit(ctx context.Context, params json.RawMessage) (json.RawM
 		return nil, fmt.Errorf("the form of a question: %w", err)
 	}
 	a, err := q.call.Ask(ctx, &session.Suspension{Kind: model.Question, Message: name + " asks: " + message, Payload: payload})
+	if errors.Is(err, parking.ErrFull) {
+		q.note("the server %s asked the person something that could not be put, since %v", name, err)
+		return nil, &protocol.Error{Code: -32603, Message: err.Error()}
+	}
 	if err != nil {
 		return nil, err
 	}

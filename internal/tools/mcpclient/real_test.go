@@ -252,7 +252,7 @@ func TestHeadersOfCallers(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if site.started != 1 || len(site.seen) < 110 {
+	if site.started != 10 || len(site.seen) < 110 {
 		t.Errorf("%d sessions, %d requests", site.started, len(site.seen))
 	}
 	for _, h := range site.seen {

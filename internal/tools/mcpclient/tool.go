@@ -66,7 +66,7 @@ func (t *tool) Spec() *agent.Spec { return &t.spec }
 // Call implements [agent.Tool]. What the server asks a person suspends the turn;
 // the call goes on meanwhile, and is found again with the answer.
 func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error) {
-	by := parking.Caller{Owner: ownerOf(call), Progress: call.Progress}
+	by := parking.Caller{Owner: ownerOf(call), Principal: call.Caller.Principal, Progress: call.Progress}
 	if call.Answer != nil && call.Answer.Kind == model.Question {
 		return t.resume(ctx, by, call)
 	}
@@ -78,6 +78,7 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 	if problem != "" {
 		return agent.Failure(problem), nil
 	}
+	req.Owner = call.Caller.Principal
 	req.Header, req.Meta = t.set.header(call.Caller), map[string]any{agent.MetaHops: hops}
 	return t.set.pool.lot.Run(ctx, by, func(ctx context.Context, c *parking.Call) (*agent.Result, error) {
 		return t.run(ctx, c, req)
@@ -107,7 +108,11 @@ func (t *tool) run(ctx context.Context, c *parking.Call, req *protocol.Call) (*a
 	q := &inquiry{tool: t, call: c}
 	req.Ask = q.ask
 	req.Progress = func(text string) { c.Progress(listing.Clean(text, maxProgress)) }
-	res, err := t.set.server.Do(ctx, req, t.repeatable)
+	var res *protocol.Result
+	server, err := t.set.server.of(req.Header)
+	if err == nil {
+		res, err = server.Do(ctx, req, t.repeatable)
+	}
 	var r *agent.Result
 	switch {
 	case err == nil:
@@ -148,8 +153,11 @@ func (t *tool) failure(err error) *agent.Result {
 // isTransient reports whether the way to the server may be better the next time.
 func isTransient(err error) bool {
 	var unsent *wire.NotSentError
+	var denied *wire.DeniedError
 	var status *wire.StatusError
 	switch {
+	case errors.As(err, &denied):
+		return false
 	case errors.As(err, &unsent), errors.Is(err, wire.ErrSessionLost):
 		return true
 	case errors.As(err, &status):

@@ -72,7 +72,9 @@ type identity struct {
 // What goes wrong is logged, and said again when somebody asks for tools.
 func (s *Toolset) Start(ctx context.Context) {
 	if s.cfg.MCP.Server.Connect == connectEager {
-		s.server.Start(ctx)
+		if server, err := s.server.of(nil); err == nil { // the first to come
+			server.Start(ctx)
+		}
 	}
 }
 
@@ -94,7 +96,7 @@ func (s *Toolset) Close() error {
 func (s *Toolset) Tools(ctx context.Context, q *agent.Query) ([]agent.Tool, error) {
 	header := s.header(q.Caller)
 	if q.Peek {
-		list := s.server.Peek(header)
+		list := s.server.peek(header)
 		if list == nil {
 			return nil, agent.ErrNotListed
 		}
@@ -104,7 +106,7 @@ func (s *Toolset) Tools(ctx context.Context, q *agent.Query) ([]agent.Tool, erro
 		}
 		return v.tools, nil
 	}
-	list, err := s.server.List(ctx, header)
+	list, err := s.server.list(ctx, header)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -267,7 +269,7 @@ func (s *Toolset) Pin(ctx context.Context, look bool) (changes []string, err err
 	if s.cfg.MCP.Pin == "" {
 		return nil, errors.New("the entry names no pin file: add pin: FILE")
 	}
-	list, err := s.server.List(ctx, nil)
+	list, err := s.server.list(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server %s cannot be used: %w", s.name, err)
 	}

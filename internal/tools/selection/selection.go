@@ -78,7 +78,7 @@ func (s *Selector) Pick(q *agent.Query, all []Tool) ([]agent.Tool, error) {
 		deferring = deferring || t.Entry.Defer
 		show, known := shown[t.Entry]
 		if !known {
-			show = s.shows(t.Entry, q)
+			show = s.Shows(t.Entry, q)
 			shown[t.Entry] = show
 		}
 		if !show || t.Entry.MaxFailures > 0 && q.Failures != nil && q.Failures(name) >= t.Entry.MaxFailures {
@@ -102,8 +102,8 @@ func (s *Selector) Pick(q *agent.Query, all []Tool) ([]agent.Tool, error) {
 	return append(seen, s.searchOf(deferred)), nil
 }
 
-// shows reports whether an entry's when is true. One that cannot be decided hides.
-func (s *Selector) shows(t *config.Tool, q *agent.Query) bool {
+// Shows reports whether an entry's when is true. One that cannot be decided hides.
+func (s *Selector) Shows(t *config.Tool, q *agent.Query) bool {
 	if t.When == nil {
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -19,11 +20,16 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
+	"github.com/adkmcp/adkmcp/internal/tools/mcpclient/listing"
 	"github.com/adkmcp/adkmcp/internal/tools/mcpclient/protocol"
 )
 
-// maxMessage bounds an error's message, in bytes.
-const maxMessage = 4 << 10
+// Bounds of what a server says, in bytes: an error's message, a URI, and names.
+const (
+	maxMessage = 4 << 10
+	maxURI     = 2 << 10
+	maxName    = 200
+)
 
 // codeURLElicitation is the code of an error which says that a person has to open
 // a page first (MCP 2025-11-25, client/elicitation, "URL Elicitation Required").
@@ -39,7 +45,10 @@ func OfTool(raw json.RawMessage) *agent.Result {
 		StructuredContent json.RawMessage   `json:"structuredContent"`
 		IsError           bool              `json:"isError"`
 	}
-	if json.Unmarshal(raw, &r) != nil {
+	err := json.Unmarshal(raw, &r)
+	s := bytes.TrimSpace(r.StructuredContent)
+	structured := len(s) > 0 && string(s) != "null"
+	if err != nil || r.Content == nil && !structured { // a list without anything in it says that there is nothing
 		return agent.Failure(unreadable)
 	}
 	var b builder
@@ -48,7 +57,7 @@ func OfTool(raw json.RawMessage) *agent.Result {
 	}
 	res := b.result()
 	res.IsError = r.IsError
-	if s := bytes.TrimSpace(r.StructuredContent); len(s) > 0 && string(s) != "null" {
+	if structured {
 		res.Output = withStructured(b.text(), s)
 	}
 	return res
@@ -132,7 +141,7 @@ func OfPrompt(raw json.RawMessage) *agent.Result {
 		if len(b.lines) == before {
 			b.lines = append(b.lines, "")
 		}
-		b.lines[before] = m.Role + ": " + b.lines[before]
+		b.lines[before] = line(m.Role, maxName) + ": " + b.lines[before]
 	}
 	return b.result()
 }
@@ -188,9 +197,9 @@ func (b *builder) block(raw json.RawMessage) {
 	case "resource":
 		b.resource(c.Resource)
 	case "resource_link":
-		b.say("[resource %s%s: %s]", c.Name, inBrackets(c.MIMEType), c.URI)
+		b.say("[resource %s%s: %s]", line(c.Name, maxName), inBrackets(c.MIMEType), line(c.URI, maxURI))
 	default:
-		b.say("[a part of the result was left out: content of type %q is not known]", c.Type)
+		b.say("[a part of the result was left out: content of type %q is not known]", line(c.Type, maxName))
 	}
 }
 
@@ -207,7 +216,7 @@ func (b *builder) resource(raw json.RawMessage) {
 		b.say("[a resource was left out: it cannot be read]")
 		return
 	}
-	name := r.URI + inBrackets(r.MIMEType)
+	name := line(r.URI, maxURI) + inBrackets(r.MIMEType)
 	switch {
 	case r.Text != nil:
 		b.say("[resource %s]\n%s", name, *r.Text)
@@ -229,15 +238,24 @@ func (b *builder) resource(raw json.RawMessage) {
 }
 
 func inBrackets(mimeType string) string {
-	if mimeType == "" {
+	if mimeType = line(mimeType, maxName); mimeType == "" {
 		return ""
 	}
 	return " (" + mimeType + ")"
 }
 
+// line makes what a server calls something fit to stand within a line that we write.
+func line(s string, limit int) string {
+	return strings.Join(strings.Fields(listing.Clean(s, limit)), " ")
+}
+
 func blob(mimeType, name string, data []byte) *genai.Blob {
+	mimeType = line(mimeType, maxName)
 	if mimeType == "" {
 		mimeType = mediatype.Of(name, data)
+	}
+	if kind, _, err := mime.ParseMediaType(mimeType); err != nil || !strings.Contains(kind, "/") {
+		mimeType = "application/octet-stream"
 	}
 	return &genai.Blob{MIMEType: mimeType, Data: data}
 }

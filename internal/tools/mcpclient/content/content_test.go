@@ -21,7 +21,14 @@ func TestOfTool(t *testing.T) {
 	}{
 		"texts":              {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, agent.Text("a\nb")},
 		"nothing":            {`{"content":[]}`, agent.Text("")},
-		"no content":         {`{}`, agent.Text("")},
+		"no content":         {`{}`, agent.Failure(unreadable)},
+		"null for a result":  {`null`, agent.Failure(unreadable)},
+		"null for content":   {`{"content":null,"structuredContent":null}`, agent.Failure(unreadable)},
+		"a task":             {`{"task":{"taskId":"1","status":"working"}}`, agent.Failure(unreadable)},
+		"structured alone":   {`{"structuredContent":{"n":1}}`, &agent.Result{Output: json.RawMessage(`{"n":1}`)}},
+		"a link that lies":   {`{"content":[{"type":"resource_link","name":"a]\n[b\u202e\u0007","mimeType":"te\u200bxt/x\n(y)","uri":"u\r\nv\u2066"}]}`, agent.Text("[resource a] [b (text/x (y)): u v]")},
+		"a text that lies":   {`{"content":[{"type":"resource","resource":{"uri":"u\n\u202ev","mimeType":"a\nb","text":"hi"}}]}`, agent.Text("[resource u v (a b)]\nhi")},
+		"no such MIME type":  {`{"content":[{"type":"image","data":"YWJj","mimeType":"image/png\nX: y"},{"type":"audio","data":"YWJj","mimeType":"wav"}]}`, &agent.Result{Output: "", Media: []*genai.Blob{{MIMEType: "application/octet-stream", Data: []byte("abc")}, {MIMEType: "application/octet-stream", Data: []byte("abc")}}}},
 		"error":              {`{"content":[{"type":"text","text":"no"}],"isError":true}`, agent.Failure("no")},
 		"bad UTF-8":          {"{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}", agent.Text("a\ufffd")},
 		"image":              {`{"content":[{"type":"text","text":"x"},{"type":"image","data":"YWJj","mimeType":"image/png"}]}`, &agent.Result{Output: "x", Media: png}},
@@ -46,6 +53,17 @@ func TestOfTool(t *testing.T) {
 	} {
 		if diff := cmp.Diff(tt.want, OfTool(json.RawMessage(tt.raw))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestLongNames: what a server calls a resource has a bound.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("ü", 10_000)
+	for name, most := range map[string]int{"name": maxName, "uri": maxURI, "mimeType": maxName} {
+		got := OfTool(json.RawMessage(`{"content":[{"type":"resource_link","` + name + `":"` + long + `"}]}`)).Output.(string)
+		if n := len(got) - len("[resource : ]"); n > most+len(" ()") || n < most-len("…") || !utf8.ValidString(got) {
+			t.Errorf("%s: %d bytes", name, n)
 		}
 	}
 }

@@ -150,6 +150,21 @@ func TestSpec(t *testing.T) {
 	}
 }
 
+// TestRepeatedNames: what is approved must be what a model reads, whichever of two
+// values its provider takes.
+func TestRepeatedNames(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"type":"object","properties":{"x":{"description":"EVIL","description":"fine"}}}`:            `names "description" twice`,
+		`{"type":"object","properties":{},"properties":{"y":{}}}`:                                     `names "properties" twice`,
+		`{"type":"object","properties":{},"anyOf":[{"a":1,"\u0061":2}]}`:                              `names "a" twice`,
+		`{"type":"object","properties":{"a":{"properties":{"a":{}}},"b":{"enum":[{"c":1},{"c":2}]}}}`: "",
+	} {
+		if _, err := Parameters(json.RawMessage(in)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", in, err, want)
+		}
+	}
+}
+
 func TestParameters(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"as it came":      {`{"type":"object","properties":{"b":{"maximum":1.50},"a":{}},"x-mcp-header":1}`, `{"type":"object","properties":{"b":{"maximum":1.50},"a":{}},"x-mcp-header":1}`},

@@ -30,6 +30,9 @@ func Parameters(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > maxSchema {
 		return nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(raw), maxSchema)
 	}
+	if name, twice := repeated(raw); twice {
+		return nil, fmt.Errorf("its input schema names %q twice in one object, and readers differ in which of them counts", Clean(name, 100))
+	}
 	whole, err := complete(raw)
 	if err != nil {
 		return nil, err
@@ -50,6 +53,38 @@ func Parameters(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its input schema cannot be used: %w", err)
 	}
 	return mended, nil
+}
+
+// repeated finds a name that an object of a JSON value has twice.
+func repeated(raw json.RawMessage) (name string, twice bool) {
+	if !json.Valid(raw) {
+		return "", false // which is said elsewhere
+	}
+	return repeatedIn(json.NewDecoder(bytes.NewReader(raw)))
+}
+
+func repeatedIn(d *json.Decoder) (name string, twice bool) {
+	token, err := d.Token()
+	object := token == json.Delim('{')
+	if err != nil || !object && token != json.Delim('[') {
+		return "", false
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if object {
+			key, _ := d.Token() // a text, in what is valid
+			name, _ = key.(string)
+			if seen[name] {
+				return name, true
+			}
+			seen[name] = true
+		}
+		if inner, twice := repeatedIn(d); twice {
+			return inner, true
+		}
+	}
+	_, _ = d.Token() // the end
+	return "", false
 }
 
 func compile(schema json.RawMessage) error {

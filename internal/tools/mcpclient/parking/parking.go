@@ -18,13 +18,13 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
-	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
 // Bounds of what waits for a person.
 const (
 	MaxParked = 100
+	MaxEach   = 20               // of one principal
 	MaxTime   = 15 * time.Minute // for one question
 )
 
@@ -80,7 +80,8 @@ func (l *Lot) Close() {
 
 // Call is one call that may ask.
 type Call struct {
-	owner  string
+	owner, principal string
+
 	cancel context.CancelCauseFunc
 	asks   chan *question
 	done   chan struct{} // closed when result and err are there
@@ -94,14 +95,22 @@ type Call struct {
 // question is one that waits to be put, and then for its answer.
 type question struct {
 	*session.Suspension
-	answers chan *session.Answer // holds one
+	answers chan reply // holds one
+}
+
+// reply is the answer, or why the question could not be put.
+type reply struct {
+	*session.Answer
+	err error
 }
 
 // Caller is who makes a call, or makes it again with an answer.
 type Caller struct {
 	// Owner is the same for a call and its repetition, and for no other one.
-	Owner    string
-	Progress func(text string)
+	Owner string
+	// Principal is who has to bear that others' questions wait too.
+	Principal string
+	Progress  func(text string)
 }
 
 // Work is what a call does. Its context ends with that of whoever waits for the
@@ -113,7 +122,7 @@ type Work func(ctx context.Context, c *Call) (*agent.Result, error)
 // work has too.
 func (l *Lot) Run(ctx context.Context, by Caller, work Work) (*agent.Result, error) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	c := &Call{owner: by.Owner, cancel: cancel, asks: make(chan *question), done: make(chan struct{}), progress: by.Progress}
+	c := &Call{owner: by.Owner, principal: by.Principal, cancel: cancel, asks: make(chan *question), done: make(chan struct{}), progress: by.Progress}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -159,7 +168,7 @@ func (l *Lot) attend(ctx context.Context, c *Call) (*agent.Result, error) {
 			asking, err := l.park(c, q)
 			if err != nil {
 				l.log.WarnContext(ctx, "a question of an MCP server was not put", "error", err)
-				q.answers <- &session.Answer{Action: model.Cancel, Reason: err.Error()}
+				q.answers <- reply{err: err}
 				continue
 			}
 			return asking, nil
@@ -179,7 +188,7 @@ func (l *Lot) park(c *Call, q *question) (*agent.Result, error) {
 	switch {
 	case l.closed:
 		return nil, errClosed
-	case len(l.parked) >= MaxParked:
+	case len(l.parked) >= MaxParked || l.waiting(c.principal) >= MaxEach:
 		return nil, ErrFull
 	}
 	l.parked[id] = &place{c, q, time.AfterFunc(MaxTime, func() {
@@ -192,6 +201,17 @@ func (l *Lot) park(c *Call, q *question) (*agent.Result, error) {
 	asking := *q.Suspension
 	asking.Opaque = opaque
 	return &agent.Result{Suspend: &asking}, nil
+}
+
+// waiting counts the questions of a principal. l.mu is held.
+func (l *Lot) waiting(principal string) int {
+	n := 0
+	for _, p := range l.parked {
+		if p.call.principal == principal {
+			n++
+		}
+	}
+	return n
 }
 
 // take empties a place; nil for one that there is not. l.mu is held.
@@ -226,22 +246,23 @@ func (l *Lot) Resume(ctx context.Context, by Caller, opaque json.RawMessage, ans
 	l.take(t.ID)
 	l.mu.Unlock()
 	p.call.hear(by.Progress)
-	p.asked.answers <- answer
+	p.asked.answers <- reply{Answer: answer}
 	return l.attend(ctx, p.call)
 }
 
 // Ask puts a question before a person and waits for the answer. Of several
-// questions of one call each is put when the one before has its answer.
+// questions of one call each is put when the one before has its answer. [ErrFull]
+// means that it was not put, since too many wait.
 func (c *Call) Ask(ctx context.Context, s *session.Suspension) (*session.Answer, error) {
-	q := &question{s, make(chan *session.Answer, 1)}
+	q := &question{s, make(chan reply, 1)}
 	select {
 	case c.asks <- q:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	select {
-	case a := <-q.answers:
-		return a, nil
+	case r := <-q.answers:
+		return r.Answer, r.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -126,22 +127,35 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestFull: one question too many is answered by nobody, and the call goes on.
+// TestFull: one question too many of a principal, or of all, is not put, and the
+// call goes on.
 func TestFull(t *testing.T) {
 	l := newLot(t)
-	for range MaxParked {
-		r, err := l.Run(t.Context(), by("ann"), asking(1))
-		suspended(t, r, err)
+	ask := func(principal string) error {
+		heard := 0
+		_, err := l.Run(t.Context(), Caller{Owner: "o", Principal: principal, Progress: func(string) { heard++ }}, func(ctx context.Context, c *Call) (*agent.Result, error) {
+			r, err := asking(1)(ctx, c)
+			c.Progress("on")
+			return r, err
+		})
+		if (err != nil) != (heard == 1) {
+			t.Errorf("%s: %v, heard %d", principal, err, heard)
+		}
+		return err
 	}
-	heard := 0
-	hear := Caller{Owner: "ann", Progress: func(string) { heard++ }}
-	r, err := l.Run(t.Context(), hear, func(ctx context.Context, c *Call) (*agent.Result, error) {
-		r, err := asking(1)(ctx, c)
-		c.Progress("on")
-		return r, err
-	})
-	if err != nil || r.Output != model.Cancel || heard != 1 {
-		t.Errorf("got %+v, %v, heard %d", r, err, heard)
+	for i := range MaxParked {
+		principal := fmt.Sprint("p", i/MaxEach)
+		if err := ask(principal); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		if i%MaxEach == MaxEach-1 {
+			if err := ask(principal); !errors.Is(err, ErrFull) {
+				t.Errorf("%d of %s: %v", i, principal, err)
+			}
+		}
+	}
+	if err := ask("somebody else"); !errors.Is(err, ErrFull) {
+		t.Errorf("got %v", err)
 	}
 }
 

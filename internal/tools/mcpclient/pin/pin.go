@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -24,6 +25,9 @@ import (
 
 // version is that of the file's form.
 const version = 1
+
+// maxFile bounds a pin file, in bytes.
+const maxFile = 4 << 20
 
 // file is a pin file: server to tool to hash. Several servers may share one.
 type file struct {
@@ -74,7 +78,7 @@ func generic(raw json.RawMessage) any {
 // read reads a pin file. Whatever it does not expect is an error: a file that is
 // half understood would approve of the wrong things.
 func read(path string) (*file, error) {
-	data, err := os.ReadFile(path)
+	data, err := contents(path)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +95,28 @@ func read(path string) (*file, error) {
 		return nil, fmt.Errorf("%s is a pin file of version %d; this program knows version %d", path, f.Version, version)
 	}
 	return &f, nil
+}
+
+// contents reads a file of a bounded size. It opens nothing else: a pipe may never
+// say anything, and a device never end.
+func contents(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s is larger than %d MiB", path, maxFile>>20)
+	}
+	return data, err
 }
 
 // Reader gives what a file approves of, and notices when the file has changed. It
@@ -191,8 +217,12 @@ func differences(before, now Approved) []string {
 	return lines
 }
 
-// replace puts a file in the place of another in one step.
+// replace puts a file in the place of another in one step. A symbolic link stays, and
+// what it leads to is replaced.
 func replace(path string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".adkmcp-pin-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("the pin file cannot be written: %w", err)

@@ -86,6 +86,10 @@ func (c *Client) begin(call *Call) *running {
 	defer c.mu.Unlock()
 	r := &running{Call: call, version: c.version, token: c.next(), events: make(chan *rpc.Message, maxHeard)}
 	c.running[r.token] = r
+	if c.owner == nil {
+		c.owner = &call.Owner
+	}
+	c.mixed = c.mixed || *c.owner != call.Owner
 	return r
 }
 

@@ -337,6 +337,51 @@ func TestWhoIsAsked(t *testing.T) {
 	}
 }
 
+// TestLateQuestion: where no stream says whose a question is, nobody is asked for
+// somebody else once a connection has served two.
+func TestLateQuestion(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		f := serverOf(legacy, streams, nil)
+		f.handle = func(q *query) {
+			q.ask(1, methodElicit, map[string]any{})
+			q.reply(raw(string(f.answer(t.Context()).Raw)))
+		}
+		c := dial(t, f, Options{Elicitation: true})
+		for i, owner := range []string{"ann", "ann", "bob", "ann"} {
+			call := toolCall("t")
+			call.Owner = owner
+			call.Ask = func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				return raw("from " + owner), nil
+			}
+			res, err := c.Do(t.Context(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "from " + owner
+			if !streams && i > 1 {
+				want = "the connection serves several people"
+			}
+			if !strings.Contains(string(res.Raw), want) {
+				t.Errorf("%d, streams %v: got %s", i, streams, res.Raw)
+			}
+		}
+	}
+}
+
+// TestErrorWithoutID: a server that could not read the id of what it refuses ends
+// the only call that there is.
+func TestErrorWithoutID(t *testing.T) {
+	f := serverOf(legacy, false, nil)
+	f.handle = func(q *query) {
+		q.give(json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`))
+	}
+	_, err := dial(t, f, Options{}).Do(t.Context(), toolCall("t"))
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != -32700 {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestAskEnds: whoever is asked is let go when the call ends or the server has
 // changed its mind, and only so many are asked at once.
 func TestAskEnds(t *testing.T) {

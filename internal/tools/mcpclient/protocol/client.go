@@ -40,6 +40,8 @@ type Client struct {
 	last    int    // number of our last request or call
 	pending map[string]*exchange
 	running map[string]*running  // calls by progress token
+	owner   *string              // of the first call
+	mixed   bool                 // another owner has made calls, too
 	asked   map[string]*question // of the server, by id
 	lapsed  bool                 // changes may have been missed
 }

@@ -84,6 +84,9 @@ type Call struct {
 	Schema json.RawMessage
 	// Header goes with every message of this call, over HTTP.
 	Header http.Header
+	// Owner says for whom the call is. What a server asks without saying during
+	// which call is passed on only while a connection has served one owner.
+	Owner string
 	// Meta is added to _meta.
 	Meta map[string]any
 	// Task asks for the call to be run as a task, which is then awaited; for tools

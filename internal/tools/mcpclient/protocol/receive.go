@@ -31,7 +31,12 @@ func (c *Client) answered(m *rpc.Message) {
 	var id string
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if json.Unmarshal(m.ID, &id) == nil && c.pending[id] != nil {
+	_ = json.Unmarshal(m.ID, &id) // ours are texts
+	if m.Error != nil && len(c.pending) == 1 && (len(m.ID) == 0 || string(m.ID) == "null") {
+		for id = range c.pending { // the server could not read the id of what it refuses
+		}
+	}
+	if c.pending[id] != nil {
 		c.pending[id].reply <- m
 		delete(c.pending, id)
 		return
@@ -68,6 +73,8 @@ func (c *Client) handOver(m *rpc.Message, of string) (problem string) {
 	switch {
 	case of != "" && c.pending[of] != nil:
 		owner = c.pending[of].owner
+	case of == "" && c.mixed:
+		return "the connection serves several people, and the request does not say whom it is for"
 	case of == "" && len(c.running) > 1:
 		return "several calls are running, and the request does not say which of them it belongs to"
 	case of == "":

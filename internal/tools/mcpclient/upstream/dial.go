@@ -67,7 +67,7 @@ func (d *dialer) dial(ctx context.Context, header http.Header, changed func(what
 	for i := 0; i < len(ways) && errors.Is(err, wire.ErrLegacySSE); i++ {
 		connected, err = d.connect(ctx, ways[i](wire.HTTPOptions{
 			URL: d.c.URL, RoundTripper: webclient.NewTransport(webclient.Configured, webclient.Options{}),
-			Authority: d.o.Authority, Log: d.o.Log, Listen: true,
+			Header: header, Authority: d.o.Authority, Log: d.o.Log, Listen: true,
 		}), header, changed)
 	}
 	if err != nil {

@@ -114,7 +114,7 @@ func (s *Server) Peek(header http.Header) *List {
 	if s.conn == nil {
 		return nil
 	}
-	e := s.conn.lists.entries[keyOf(header)]
+	e := s.conn.lists.entries[KeyOf(header)]
 	if e == nil || e.pending() || e.failure != nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *Server) Peek(header http.Header) *List {
 func (s *Server) entry(ctx context.Context, c *conn, header http.Header, by time.Time) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := keyOf(header)
+	key := KeyOf(header)
 	old := c.lists.entries[key]
 	c.lists.uses++
 	now, changes := s.o.Now(), c.changes.Load()
@@ -197,8 +197,8 @@ func (c *conn) changed(what string) {
 	}
 }
 
-// keyOf is the same for the same headers.
-func keyOf(header http.Header) string {
+// KeyOf is the same for the same headers.
+func KeyOf(header http.Header) string {
 	var lines []string
 	for name, values := range header {
 		for _, v := range values {

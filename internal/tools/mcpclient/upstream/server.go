@@ -128,6 +128,13 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
+// Busy reports whether anybody uses the server just now.
+func (s *Server) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attempt != nil || s.conn != nil && s.conn.users > 0
+}
+
 // background runs work until by at most, whoever has asked for it, and until
 // Close. mu is held, and the server is not closed.
 func (s *Server) background(ctx context.Context, by time.Time, work func(ctx context.Context)) {
@@ -177,7 +184,8 @@ func (s *Server) Do(ctx context.Context, call *protocol.Call, repeatable bool) (
 // connection may help.
 func isLost(err error) bool {
 	var unsent *wire.NotSentError
-	return errors.Is(err, wire.ErrSessionLost) || errors.As(err, &unsent)
+	var denied *wire.DeniedError
+	return errors.Is(err, wire.ErrSessionLost) || errors.As(err, &unsent) && !errors.As(err, &denied)
 }
 
 // acquire gives the connection, and connects until by if there is none. Whoever

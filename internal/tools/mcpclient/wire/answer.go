@@ -52,7 +52,7 @@ func (r *reply) read(ctx context.Context, a *answer) error {
 	switch kind := mediaType(a); kind {
 	case eventType:
 		err := r.follow(ctx, a)
-		if err == nil || r.place.id == "" || rpc.IsModern(r.session.version) || errors.Is(err, errMessageSize) {
+		if err == nil || r.place.id == "" || rpc.IsModern(r.session.version) || final(err) {
 			return err
 		}
 		return r.resume(ctx, err)
@@ -73,10 +73,6 @@ func (r *reply) readJSON(ctx context.Context, a *answer) error {
 	case len(data) == 0:
 		return r.errorf("%w: there is nothing", errNoAnswer)
 	}
-	if message := refusal(data, r.id); message != nil {
-		r.in.Receive(message, r.id)
-		return nil
-	}
 	r.deliver(data)
 	if !r.answered {
 		return r.errorf("%w", errors.Join(errNoAnswer, r.unread))
@@ -84,15 +80,29 @@ func (r *reply) readJSON(ctx context.Context, a *answer) error {
 	return nil
 }
 
-// deliver gives a message to the Inbox, unless it is the response to another
-// request.
+// final reports whether a stream with this error says the same once more when it is
+// taken up again.
+func final(err error) bool { return errors.Is(err, errMessageSize) || errors.Is(err, errUnreadable) }
+
+// deliver gives messages to the Inbox, and notes what is wrong with others.
 func (r *reply) deliver(data []byte) {
-	m, err := Parse(data)
-	switch {
-	case err != nil:
+	list, err := messages(data)
+	for _, m := range list {
+		r.receive(m)
+	}
+	if err != nil {
 		r.unread = err
 		r.Log.Warn("a message of an MCP server could not be read", "server", origin(r.url), "error", err)
-		return
+	}
+}
+
+// receive gives a message to the Inbox, unless it is the response to another request.
+// An error without an id is this one's, since it has come on its stream.
+func (r *reply) receive(m *rpc.Message) {
+	if own := refusal(m.Raw, r.id); m.Method == "" && m.ID == nil && own != nil {
+		m = own
+	}
+	switch {
 	case m.Method != "":
 	case rpc.Key(m.ID) != quote(r.id):
 		r.Log.Warn("an MCP server sent a response to another request", "server", origin(r.url))
@@ -125,6 +135,9 @@ func (r *reply) follow(ctx context.Context, a *answer) error {
 		if r.answered {
 			r.rest(stream)
 			return nil
+		}
+		if errors.Is(r.unread, errUnreadable) { // which may have been the response
+			return r.errorf("%w", r.unread)
 		}
 	}
 }
@@ -177,7 +190,7 @@ func (r *reply) resume(ctx context.Context, cut error) error {
 			last = r.follow(ctx, a)
 			_ = a.Body.Close()
 		}
-		if last == nil || ctx.Err() != nil || errors.Is(last, errMessageSize) {
+		if last == nil || ctx.Err() != nil || final(last) {
 			return last
 		}
 		if r.heard > heard {

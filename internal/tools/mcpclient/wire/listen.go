@@ -77,19 +77,22 @@ func (t *streamable) hear(ctx context.Context, s session, p *place) (heard, over
 		if err != nil {
 			return heard, ctx.Err() != nil || errors.Is(err, errMessageSize)
 		}
-		t.receive(t.in, ev)
+		_ = t.receive(t.in, ev) // no call waits for what comes here
 	}
 }
 
-// receive gives a message that belongs to no request to the Inbox.
-func (c *client) receive(in Inbox, ev event) {
+// receive gives messages that belong to no request to the Inbox, and what is wrong
+// with others.
+func (c *client) receive(in Inbox, ev event) error {
 	if ev.name != "" && ev.name != "message" {
-		return
+		return nil
 	}
-	m, err := Parse(ev.data)
+	list, err := messages(ev.data)
+	for _, m := range list {
+		in.Receive(m, "")
+	}
 	if err != nil {
 		c.Log.Warn("a message of an MCP server could not be read", "server", origin(c.url), "error", err)
-		return
 	}
-	in.Receive(m, "")
+	return err
 }

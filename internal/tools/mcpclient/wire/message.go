@@ -8,14 +8,69 @@ import (
 	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 )
 
-// errNoMessage: what came is no JSON-RPC message.
-var errNoMessage = errors.New("this is no JSON-RPC message")
+var (
+	// errNoMessage: what came is no JSON-RPC message.
+	errNoMessage = errors.New("this is no JSON-RPC message")
+	// errUnreadable: what came should have been one. Somebody may wait for it.
+	errUnreadable = errors.New("the server sent a JSON-RPC message that cannot be read")
+)
+
+// markedBytes is how much of the beginning and of the end of a text that is no JSON
+// is searched for the mark of JSON-RPC.
+const markedBytes = 4 << 10
+
+// messages reads what a server sent at once: one message, or the batch of them that
+// MCP 2025-03-26 has. The error is errUnreadable or errNoMessage; what could be read
+// beside it is there.
+func messages(data []byte) ([]*rpc.Message, error) {
+	var batch []json.RawMessage
+	if data = bytes.TrimSpace(data); !bytes.HasPrefix(data, []byte("[")) {
+		batch = []json.RawMessage{data}
+	} else if json.Unmarshal(data, &batch) != nil {
+		return nil, unread(data)
+	}
+	var list []*rpc.Message
+	var bad error
+	for _, one := range batch {
+		m, err := Parse(one)
+		if err != nil {
+			if !errors.Is(bad, errUnreadable) {
+				bad = unread(one)
+			}
+			continue
+		}
+		list = append(list, m)
+	}
+	if len(batch) == 0 {
+		bad = errNoMessage
+	}
+	return list, bad
+}
+
+// unread is the error for what is no message: a log record or a banner may well look
+// like JSON, or hold messages.
+func unread(data []byte) error {
+	if !bytes.HasPrefix(data, []byte("{")) && !bytes.HasPrefix(data, []byte("[")) {
+		return errNoMessage
+	}
+	var object map[string]json.RawMessage
+	intact := json.Unmarshal(data, &object) == nil
+	_, marked := object["jsonrpc"]
+	if mark := []byte(`"jsonrpc"`); !intact {
+		marked = bytes.Contains(data[:min(len(data), markedBytes)], mark) || bytes.Contains(data[max(len(data)-markedBytes, 0):], mark)
+	}
+	if marked {
+		return errUnreadable
+	}
+	return errNoMessage
+}
 
 // Parse reads a message of a server. Unlike [rpc.Parse], which guards a server
 // against what two readers could understand differently, it takes any JSON as the
 // data of a result or a schema: names that differ only in case, such as those of
 // HTTP headers, must not lose us a whole answer. Text that is no UTF-8 is made
-// valid.
+// valid. A response may lack its id: whoever could not read a request does not know
+// whose the error is.
 func Parse(data []byte) (*rpc.Message, error) {
 	data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	var envelope struct {
@@ -33,7 +88,7 @@ func Parse(data []byte) (*rpc.Message, error) {
 		Raw: data, ID: value(envelope.ID), Method: envelope.Method, Params: value(envelope.Params),
 		Result: envelope.Result, Error: value(envelope.Error),
 	}
-	if m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
+	if m.Method == "" && m.Result == nil && m.Error == nil {
 		return nil, errNoMessage
 	}
 	var params struct {

@@ -37,6 +37,8 @@ type HTTPOptions struct {
 	// RoundTripper makes the connections, and decides which addresses may be
 	// reached. Close gives up its idle connections, if it has any.
 	RoundTripper http.RoundTripper
+	// Header goes along with every request, as far as a message may bring it.
+	Header http.Header
 	// Authority gives credentials; nil where none are needed.
 	Authority Authority
 	Log       *slog.Logger
@@ -129,7 +131,7 @@ func (c *client) do(ctx context.Context, r *call) (*answer, error) {
 		a.Body = io.NopCloser(bytes.NewReader(a.refusal))
 		better, err := c.Authority.Challenged(ctx, a.Response)
 		if err != nil {
-			return nil, &NotSentError{err} // what was refused has not been run
+			return nil, &NotSentError{&DeniedError{err}} // what was refused has not been run
 		}
 		if !better {
 			return a, nil
@@ -174,15 +176,17 @@ func (c *client) moved(a *answer, from *url.URL) *url.URL {
 // the authority's, over that ours.
 func (c *client) headers(ctx context.Context, r *call) (http.Header, error) {
 	h := http.Header{"User-Agent": {"adkmcp"}}
-	for name, values := range r.caller {
-		if name = http.CanonicalHeaderKey(name); passes(name) {
-			h[name] = values
+	for _, brought := range []http.Header{c.Header, r.caller} {
+		for name, values := range brought {
+			if name = http.CanonicalHeaderKey(name); passes(name) {
+				h[name] = values
+			}
 		}
 	}
 	if c.Authority != nil {
 		given, err := c.Authority.Headers(ctx)
 		if err != nil {
-			return nil, err
+			return nil, &DeniedError{err}
 		}
 		for name, values := range given {
 			h[http.CanonicalHeaderKey(name)] = values

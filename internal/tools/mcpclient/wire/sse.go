@@ -95,7 +95,9 @@ func (t *sse) run(ctx context.Context, in Inbox, ready chan<- struct{}) error {
 		case err != nil:
 			return t.broken(ctx, err)
 		case ev.name != "endpoint":
-			t.receive(in, ev)
+			if err := t.receive(in, ev); errors.Is(err, errUnreadable) {
+				return t.errorf("%w", err) // a call may wait for it
+			}
 		case ready != nil:
 			if err := t.connect(ev.data); err != nil {
 				return err

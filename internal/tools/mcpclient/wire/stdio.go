@@ -17,7 +17,7 @@ import (
 
 const (
 	// defaultMessage is how large a message of a child may be.
-	defaultMessage = 64 << 20
+	defaultMessage = 16 << 20
 	// keptLines is how many lines of standard error an error shows.
 	keptLines = 20
 	// shownBytes is how much of a line is shown: of one that is no message, and of
@@ -36,13 +36,14 @@ type StdioOptions struct {
 	// Name is the server's, for the log.
 	Name string
 	Log  *slog.Logger
-	// MaxMessage is how many bytes a message of the server may have; 0 is 64 MiB.
+	// MaxMessage is how many bytes a message of the server may have; 0 is 16 MiB.
 	MaxMessage int
 }
 
 // NewStdio makes a connection to a server that [Transport].Open starts as a child
 // (transports, "stdio"). What it says on standard error is logged at debug level,
-// and so is what it says on standard output that is no message.
+// and so is what it says on standard output that is no message. What should be one
+// and cannot be read ends the connection, since a call may wait for it.
 func NewStdio(spec process.Spec, o StdioOptions) Transport {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMessage
@@ -165,16 +166,31 @@ func (t *stdio) read(in Inbox) {
 		}
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte(bom)))
 		if len(line) > 0 {
-			if m, bad := Parse(line); bad == nil {
-				in.Receive(m, "")
-			} else {
-				t.o.Log.Debug("an MCP server wrote what is no message to standard output", "line", shown(line))
+			if bad := t.receive(in, line); bad != nil {
+				t.fail(bad)
+				return
 			}
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// receive gives the messages of a line to in. The error is why there can be no more.
+func (t *stdio) receive(in Inbox, line []byte) error {
+	list, err := messages(line)
+	for _, m := range list {
+		in.Receive(m, "")
+	}
+	if err == nil {
+		return nil
+	}
+	t.o.Log.Debug("an MCP server wrote what is no message to standard output", "line", shown(line))
+	if errors.Is(err, errUnreadable) {
+		return fmt.Errorf("program %q: %w", t.spec.Args[0], err)
+	}
+	return nil
 }
 
 // shown is the beginning of a line.

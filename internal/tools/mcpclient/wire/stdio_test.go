@@ -92,7 +92,7 @@ func ping(id string) *Outgoing {
 
 // TestStdioEchoes: messages come as they were sent; what is none is logged.
 func TestStdioEchoes(t *testing.T) {
-	tr, in, log := child(t, `printf '\357\273\277Welcome\n\n{"jsonrpc":"1.0"}\n'; echo "to stderr" >&2; exec cat`, 0)
+	tr, in, log := child(t, `printf '\357\273\277Welcome\n\n{"level":"info","got":{"jsonrpc":"2.0"}}\nsent {"jsonrpc":"2.0"\n'; echo "to stderr" >&2; exec cat`, 0)
 	for i := range 3 {
 		m := ping(fmt.Sprint(i))
 		if err := tr.Send(t.Context(), m); err != nil {
@@ -105,7 +105,7 @@ func TestStdioEchoes(t *testing.T) {
 	if err := tr.Close(); err != nil || tr.Err() != nil {
 		t.Error(err, tr.Err())
 	}
-	for _, want := range []string{"server=shell", "line=Welcome", `jsonrpc`, `line="to stderr"`} {
+	for _, want := range []string{"server=shell", "line=Welcome", `level`, `jsonrpc`, `line="to stderr"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, log)
 		}
@@ -225,7 +225,7 @@ func TestParse(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"a":1}}}`:                              true,
 		`{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`: true,
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}":                                            true,
-		`{"jsonrpc":"2.0","id":null,"error":{"code":1}}`:                                                false,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":1}}`:                                                true,
 		`{"jsonrpc":"2.0","id":1}`:                                                                      false,
 		`{"id":1,"result":{}}`:                                                                          false,
 		`[{"jsonrpc":"2.0","id":1,"result":{}}]`:                                                        false,

@@ -90,6 +90,16 @@ type StatusError struct {
 // the server.
 type NotSentError struct{ Err error }
 
+// DeniedError wraps what an [Authority] says that a person has to mend: the
+// connection is as good as it was.
+type DeniedError struct{ Err error }
+
+// Error implements error.
+func (e *DeniedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *DeniedError) Unwrap() error { return e.Err }
+
 // Error implements error.
 func (e *NotSentError) Error() string { return e.Err.Error() }
 
