@@ -43,7 +43,7 @@ vuln: ## needs the vulnerability database; without it this says so and goes on
 	elif echo "$$out" | grep -qE 'vuln\.go\.dev|fetching vulnerabilities'; then echo "SKIPPED: govulncheck cannot reach its database"; \
 	else echo "$$out"; exit 1; fi
 
-e2e: build ## third-party clients, see e2e/README.md; needs Node, npm, and on Linux unshare and ip
+e2e: build ## third-party clients, see e2e/README.md; needs Node, npm, script, and on Linux unshare and ip
 	./e2e/run
 
 bench: ## allocations and ratios; see docs/performance.md

@@ -210,6 +210,7 @@ var explanations = [][3]string{
 	{"second document", "a second document begins here", "a file holds one document; put the other into a file of its own"},
 	{"mapping values are not allowed", "a mapping cannot begin here", `quote a text that holds ": ", or check the indentation`},
 	{"did not find expected key", "want the next key here", "check the indentation, and that quotes and brackets are closed"},
+	{"unknown anchor", "*NAME stands for what &NAME marks, and nothing is marked so", "quote a text that begins with *"},
 	{"could not find expected ':'", "want a colon behind the key", "check the indentation"},
 	{"did not find expected '-' indicator", `want the next "- " here`, "check the indentation"},
 	{"unexpected end of stream", "the quote that opens here is not closed", ""},

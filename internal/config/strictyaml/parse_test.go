@@ -55,7 +55,7 @@ func TestRefused(t *testing.T) {
 		{"open quote", "a: 1\nb: \"c\nd: 2\n", "f:2:4: error: the quote that opens here is not closed"},
 		{"indentation", "a: 1\n b: 2\n", "f:2:3: error: a mapping cannot begin here"},
 		{"key without colon", "a: 1\nb\nc: 3\n", "f:2:1: error: want a colon behind the key (check the indentation)"},
-		{"unknown anchor", "a: 1\nb: *c\n", "f:2:5: error: unknown anchor 'c' referenced"},
+		{"unknown anchor", "a: 1\nb: *c\n", "f:2:5: error: *NAME stands for what &NAME marks, and nothing is marked so (quote a text that begins with *)"},
 		{"key that is a number", "a: {1: x}\n", "f:1:5: error: YAML reads the key 1 as a number, not as text (quote it: \"1\")"},
 		{"key that is true", "true: x\n", "f:1:1: error: YAML reads the key true as true or false, not as text"},
 		{"key that is a list", "[a]: x\n", "f:1:1: error: a key must be a text, not a list"},
