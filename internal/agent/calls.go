@@ -29,11 +29,15 @@ func (t *turn) callTools(ctx context.Context) error {
 	if err != nil || len(jobs) == 0 {
 		return err
 	}
+	state, err := t.callState(ctx)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.doing = "running " + names(jobs)
 	work := &step{
-		Call:    Call{Agent: t.cfg.Name, Invocation: t.h.turn.invocation, Key: t.in.Key, Caller: t.in.Caller, State: t.h.state},
+		Call:    Call{Agent: t.cfg.Name, Invocation: t.h.turn.invocation, Key: t.in.Key, Caller: t.in.Caller, State: state},
 		done:    make(chan outcome, len(jobs)),
 		notices: make(chan string),
 		log:     t.Log,

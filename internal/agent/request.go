@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -84,6 +85,19 @@ func (t *turn) state(ctx context.Context, key string) (v any, ok bool, err error
 	all, err := t.lease.Shared(ctx)
 	v, ok = all[key]
 	return v, ok, err
+}
+
+// callState is the state as the calls of a step see it: the session's, and what is
+// shared where there is any.
+func (t *turn) callState(ctx context.Context) (map[string]any, error) {
+	common, err := t.lease.Shared(ctx)
+	if err != nil || len(common) == 0 {
+		return t.h.state, err
+	}
+	all := make(map[string]any, len(t.h.state)+len(common))
+	maps.Copy(all, t.h.state)
+	maps.Copy(all, common)
+	return all, nil
 }
 
 // query is what a toolset is asked with.

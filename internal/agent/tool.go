@@ -131,9 +131,12 @@ type Call struct {
 	Caller Caller
 	// Progress tells the waiting person something in one line; never nil.
 	Progress func(text string)
-	// State is the session's state when the step began, without app: and user:
-	// keys; nobody writes to it.
+	// State is the session's state when the step began, with the app: and user: keys
+	// that conversations share; nobody writes to it.
 	State map[string]any
+	// Approved is set when a person has just approved this very call, which then runs
+	// rather than being answered from what an earlier one gave.
+	Approved bool
 	// Answer is set when the tool suspended this very call earlier and the
 	// answer has come; Asked is what it answers.
 	Answer *session.Answer

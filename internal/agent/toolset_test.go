@@ -167,6 +167,24 @@ func TestSeededState(t *testing.T) {
 	}
 }
 
+// A call sees what conversations share beside the session's own state, as it was
+// when the step began.
+func TestCallsSeeSharedState(t *testing.T) {
+	b := newBench()
+	b.cfg.State = map[string]any{"own": 1, "user:locked": true}
+	var seen []map[string]any
+	look := newTool("look", func(_ context.Context, c *agent.Call) (*agent.Result, error) {
+		seen = append(seen, c.State)
+		return &agent.Result{Output: "ok", StateDelta: map[string]any{"app:n": len(seen), "temp:t": true}}, nil
+	})
+	m := answers{reply(call("look", nil)), reply(call("look", nil)), says("done")}
+	take(t, t.Context(), b.runner(m, look), request("go"))
+	want := []map[string]any{{"own": 1, "user:locked": true}, {"own": 1, "user:locked": true, "app:n": 1, "temp:t": true}}
+	if d := cmp.Diff(want, seen); d != "" {
+		t.Error(d)
+	}
+}
+
 // remembering is a memory that keeps everything.
 type remembering struct{ entries []memory.Entry }
 

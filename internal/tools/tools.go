@@ -179,7 +179,7 @@ func build(t *config.Tool, p *parts) (*source, error) {
 	}
 	src := &source{Toolset: made, entry: t, wrap: middleware.Options{
 		Log: p.Log, Now: p.Now, Secrets: p.agent.Secrets, Rand: rand.Float64,
-		Allow: t.Allow, Deny: t.Deny, Approve: t.RequiresApproval, Cache: t.Cache, RateLimit: t.RateLimit, Retry: t.Retry, Idempotent: t.Idempotent,
+		Allow: t.Allow, Deny: t.Deny, Approve: t.RequiresApproval, Cache: t.Cache, CacheState: t.Agent != nil, RateLimit: t.RateLimit, Retry: t.Retry, Idempotent: t.Idempotent,
 		Timeout: t.Timeout.Std(), MaxResultBytes: t.MaxResultBytes, MaxResultTokens: t.MaxResultTokens, AnswerMedia: t.AnswerMedia,
 	}}
 	if t.MCP != nil {

@@ -74,7 +74,7 @@ func List(ctx context.Context, a *Agent) ([]Listed, []*session.Listing, error) {
 	}
 	list := make([]Listed, len(all))
 	for i, d := range all {
-		s := d.Tool.Spec()
+		s := d.Spec()
 		list[i] = Listed{
 			Name: s.Name, From: d.From, Description: s.Description, Parameters: s.Parameters, Hidden: d.Hidden,
 			ReadOnly: s.Hints.ReadOnly, Destructive: !s.Hints.NonDestructive && !s.Hints.ReadOnly,
@@ -172,7 +172,7 @@ func (a *Agent) find(ctx context.Context, name string, note func(string)) (agent
 	}
 	var names []string
 	for _, d := range all {
-		s := d.Tool.Spec()
+		s := d.Spec()
 		if s.Hosted != "" || s.Hidden {
 			continue
 		}

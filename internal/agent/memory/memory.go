@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Owner says whose memory it is: each caller of each agent has its own.
+// Owner says whose memory it is: each caller of each agent has its own. Agent is
+// that of the conversation's key, so an agent that is a tool has one in each place.
 type Owner struct {
 	Principal string
 	Agent     string

@@ -27,14 +27,16 @@ func stateOf(m map[string]any) func(string) (any, bool) {
 
 func TestEval(t *testing.T) {
 	state := stateOf(map[string]any{
-		"plan": "pro", "user:name": "Ann", "n": json.Number("3"), "i": 7, "i64": int64(8), "f": 1.5, "list": []string{"a", "b"},
+		"plan": "pro", "user:name": "Ann", "n": json.Number("3"), "i": 7, "i64": int64(8), "f": 1.5, "large": float64(1 << 53), "list": []string{"a", "b"},
 		"at": time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "none": nil,
 	})
-	const args = `{"amount": 150, "price": 9.5, "big": 9007199254740993, "huge": 1e30, "path": "/tmp/x", "paths": ["/tmp/a", "/etc/b"],
+	const args = `{"amount": 150, "price": 9.5, "big": 9007199254740993, "huge": 1e22, "float": 9007199254740993.0, "exp": 9.007199254740993e15, "path": "/tmp/x", "paths": ["/tmp/a", "/etc/b"],
 		"on": true, "items": [{"n": 1}, {"n": 20}], "null": null, "deep": {"a": {"b": 1}}, "whole": 2.0, "neg": -5}`
 	for text, want := range map[string]bool{
 		`args.amount > 100`: true, `args.amount > 150`: false, `args.amount >= 150.0`: true, `args.price == 9.5`: true,
 		`args.big == 9007199254740993`: true, `args.big > 9007199254740992`: true, `args.big == 9007199254740992`: false,
+		`args.float > 9007199254740992`: true, `args.exp > 9007199254740992`: true, `args.exp == args.float and args.exp == args.big`: true,
+		`args.exp < 9007199254740994`: true, `state.large > 9007199254740992`: false, `state.large < 9007199254740993`: true,
 		`args.huge > 5`: true, `args.whole == 2`: true, `args.whole in 1..3`: true, `args.amount in [1, 150]`: true,
 		`args.amount * args.price > 1424`: true, `args.amount + 1 == 151 and args.amount - 1 == 149`: true, `-args.neg == 5`: true, `args.amount % 7 == 3`: true,
 		`args.amount / 4 == 37.5`: true, `2 ** 10 == 1024`: true, `2 ^ 2 == 4`: true, `abs(args.neg) == 5`: true,
@@ -93,13 +95,16 @@ func TestEvalErrors(t *testing.T) {
 		{`args.n > 100`, `{"n": 12345678901234567890}`, `args: a number has more digits than can be compared`},
 		{`args.n > 0.1`, `{"n": 0.1000000000000000001}`, `args: a number has more digits than can be compared`},
 		{`args.n > 100`, `{"n": 1e999}`, `args: a number has more digits than can be compared`},
+		{`args.n > 9007199254740992`, `{"n": 9007199254740992.5}`, `args: a number has more digits than can be compared`},
+		{`args.n > 5`, `{"n": -1e30}`, `args: a number has more digits than can be compared`},
+		{`args.n > 5`, `{"n": 1e23}`, `args: a number has more digits than can be compared`},
 		{`args.n > 0`, `{"n": 1e-999}`, `args: a number is too small to be compared`},
 		{`args.n * 4 > 100`, `{"n": 4611686018427387904}`, `the result of * is too large a number`},
 		{`args.n * args.n > 100`, `{"n": -9223372036854775807}`, `the result of * is too large a number`},
 		{`args.n + 1 > 100`, `{"n": 9223372036854775807}`, `the result of + is too large a number`},
 		{`args.n - 9 > 100`, `{"n": -9223372036854775807}`, `the result of - is too large a number`},
 		{`args.n - 1 > 100`, `{"n": -9223372036854775807}`, `the result of - is too large a number`}, // the least int
-		{`args.n * 10 > 100`, `{"n": 1e308}`, `the result of * is no number`},
+		{`args.n * 1e308 > 100`, `{"n": 10.5}`, `the result of * is no number`},
 		{`args.n / args.n > 100`, `{"n": 0}`, `the result of / is no number`},
 		{`args.n ** 0.5 > 100`, `{"n": -1}`, `the result of ** is no number`},
 		{`args.n ^ 2 > 100`, `{"n": "a"}`, `^ has something else than numbers beside it`},

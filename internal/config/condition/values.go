@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,10 @@ func plainValue(v any, size *int) (any, error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, &fault{"a value is not a number"}
 		}
-		return v, nil
+		if math.Abs(v) < maxExact {
+			return v, nil
+		}
+		return exact(new(big.Rat).SetFloat64(v))
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
@@ -96,6 +100,32 @@ func number(text string) (any, error) {
 	}
 	if f == 0 && digits != "" {
 		return nil, &fault{"a number is too small to be compared"}
+	}
+	if math.Abs(f) < maxExact {
+		return f, nil
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, &fault{"a value is not a number"}
+	}
+	return exact(r)
+}
+
+// maxExact is from where on float64 no longer tells all integers apart.
+const maxExact = 1 << 53
+
+// exact gives a number of at least maxExact as int where it is one, for a comparison
+// of int and float64 would round, or else as float64. One that neither can hold is an
+// error.
+func exact(r *big.Rat) (any, error) {
+	if r.IsInt() && r.Num().IsInt64() {
+		if i := r.Num().Int64(); i > math.MinInt && i <= math.MaxInt {
+			return int(i), nil
+		}
+	}
+	f, same := r.Float64()
+	if !same {
+		return nil, &fault{"a number has more digits than can be compared"}
 	}
 	return f, nil
 }

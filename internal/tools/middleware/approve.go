@@ -39,12 +39,12 @@ func approve(when *config.Condition, secrets *redactor) Middleware {
 					return next(ctx, call)
 				}
 				return askApproval(spec, call, doubt, secrets)
-			case a.Kind != model.Approval || !isOurs(call.Asked):
+			case answersTool(call):
 				// The tool asks something itself, so it has run, with approval.
 				return next(ctx, call)
 			case a.Action == model.Accept:
 				first := *call // the answer is none to the tool's own questions
-				first.Answer, first.Asked = nil, nil
+				first.Answer, first.Asked, first.Approved = nil, nil, true
 				return next(ctx, &first)
 			case a.Action == model.Decline:
 				return notRun("the person declined", a.Reason), nil
@@ -63,6 +63,13 @@ const ours = `{"by":"approve"}`
 // any mark counts as such, since that approves less.
 func isOurs(q *session.Suspension) bool {
 	return q == nil || len(q.Opaque) == 0 || string(q.Opaque) == ours
+}
+
+// answersTool reports whether a call comes again with the answer to a question of
+// the tool's own.
+func answersTool(call *agent.Call) bool {
+	a := call.Answer
+	return a != nil && a.Kind != "" && (a.Kind != model.Approval || !isOurs(call.Asked))
 }
 
 // gate says whether a call needs an approval, and what makes that doubtful.

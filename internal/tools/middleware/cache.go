@@ -3,6 +3,7 @@ package middleware
 import (
 	"container/list"
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -14,45 +15,59 @@ import (
 // cache answers a call with the result of an equal one of the same caller, as long
 // as c says; nil is never. Only successes are kept that left nothing behind, neither
 // state nor files, and for which nobody was asked. Equal calls that run at the same
-// time all run.
-func cache(c *config.Cache, by []string, now func() time.Time) Middleware {
+// time all run. A call that a person has approved runs, and is none of this.
+//
+// With o.CacheState calls are equal only in the same state.
+func cache(c *config.Cache, o *Options) Middleware {
 	return func(_ *agent.Spec, next Handler) Handler {
 		if c == nil {
 			return next
 		}
 		kept := &results{Cache: *c, index: make(map[cacheKey]*list.Element)}
 		return func(ctx context.Context, call *agent.Call) (*agent.Result, error) {
-			args, err := canonical(call)
+			if call.Approved || call.Answer != nil {
+				return next(ctx, call)
+			}
+			key, err := keyOf(call, o)
 			if err != nil {
 				return nil, err
 			}
-			key := cacheKey{caller: callerOf(call, by), args: args}
-			if call.Answer == nil {
-				if res := kept.find(key, now()); res != nil {
-					return res, nil
-				}
+			if res := kept.find(key, o.Now()); res != nil {
+				return res, nil
 			}
 			res, err := next(ctx, call)
-			if err != nil || call.Answer != nil || !keepable(res) {
+			if err != nil || !keepable(res) {
 				return res, err
 			}
 			text, err := outputText(res.Output)
 			if err != nil {
 				return nil, err
 			}
-			size := len(text) + len(key.caller) + len(key.args)
+			size := len(text) + len(key.caller) + len(key.args) + len(key.state)
 			for _, m := range res.Media {
 				size += len(m.Data)
 			}
-			kept.keep(&cached{key: key, result: res, size: size, until: now().Add(c.TTL.Std())})
+			kept.keep(&cached{key: key, result: res, size: size, until: o.Now().Add(c.TTL.Std())})
 			return res, nil
 		}
 	}
 }
 
-// cacheKey is what calls of a tool are equal by: who calls, and the arguments
-// whatever their order and spacing, numbers as they were written.
-type cacheKey struct{ caller, args string }
+// cacheKey is what calls of a tool are equal by: who calls, the arguments whatever
+// their order and spacing, numbers as they were written, and the state where that
+// matters.
+type cacheKey struct{ caller, args, state string }
+
+func keyOf(call *agent.Call, o *Options) (cacheKey, error) {
+	args, err := canonical(call)
+	if err != nil || !o.CacheState {
+		return cacheKey{caller: callerOf(call, o.CacheBy), args: args}, err
+	}
+	lasting := maps.Clone(call.State)
+	maps.DeleteFunc(lasting, func(key string, _ any) bool { return strings.HasPrefix(key, "temp:") })
+	state, err := jsonText(lasting)
+	return cacheKey{caller: callerOf(call, o.CacheBy), args: args, state: state}, err
+}
 
 // callerOf tells callers apart that get results of their own: by the principal, and
 // by what some headers of the request say.

@@ -95,6 +95,49 @@ func TestCacheByHeaders(t *testing.T) {
 	}
 }
 
+// A tool that sees the state gives what it gave in the same one, apart from temp:
+// keys.
+func TestCacheByState(t *testing.T) {
+	for byState, want := range map[bool][]string{true: {"1", "1", "2", "3", "1"}, false: {"1", "1", "1", "1", "1"}} {
+		o, ran := options(), 0
+		o.Cache, o.CacheState = &config.Cache{TTL: std(time.Hour), Entries: 100, MaxBytes: 1 << 20}, byState
+		tool := Wrap(&fake{&agent.Spec{Name: "t", Parameters: json.RawMessage(openSchema)}, func(context.Context, *agent.Call) (*agent.Result, error) {
+			ran++
+			return numbered(ran), nil
+		}}, o)
+		for i, state := range []map[string]any{{"a": 1, "b": true}, {"b": true, "a": 1, "temp:x": 7}, {"a": 2, "b": true}, nil, {"a": 1, "b": true}} {
+			call := roll(`{}`)
+			call.State = state
+			if res, err := tool.Call(t.Context(), call); err != nil || res.Output != want[i] {
+				t.Errorf("by state %v, call %d: %+v, %v", byState, i, res, err)
+			}
+			if i == 1 && len(call.State) != 3 {
+				t.Errorf("the caller's state was written to: %v", call.State)
+			}
+		}
+	}
+}
+
+// Who approves of a call has it run, and what it gives is for that call alone.
+func TestCacheAndApproval(t *testing.T) {
+	o, ran := options(), 0
+	o.Cache = &config.Cache{TTL: std(time.Hour), Entries: 9, MaxBytes: 1024}
+	o.Approve = &config.Condition{Expr: `state.locked == true`}
+	tool := Wrap(&fake{&agent.Spec{Name: "t", Parameters: json.RawMessage(openSchema)}, func(context.Context, *agent.Call) (*agent.Result, error) {
+		ran++
+		return numbered(ran), nil
+	}}, o)
+	yes := &session.Answer{Kind: "approval", Action: "accept"}
+	for i, tc := range []struct {
+		answer *session.Answer
+		want   string
+	}{{yes, "1"}, {yes, "2"}, {nil, "3"}, {yes, "4"}, {nil, "3"}} {
+		if res, err := tool.Call(t.Context(), answered(`{}`, tc.answer)); err != nil || res.Output != tc.want {
+			t.Errorf("call %d: %+v, %v", i, res, err)
+		}
+	}
+}
+
 func TestCacheAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tool, ran := remembering(config.Cache{TTL: std(time.Minute), Entries: 1, MaxBytes: 1 << 20}, numbered)

@@ -42,10 +42,15 @@ type Options struct {
 	Allow, Deny []config.CallRule
 	// Approve says which calls a person decides on before they run.
 	Approve *config.Condition
-	// Cache, RateLimit and Retry are those of the agent file.
+	// Cache are the results to be given again; nil is none.
 	Cache *config.Cache
 	// CacheBy are headers of the caller's request that change what a call gives.
-	CacheBy   []string
+	CacheBy []string
+	// CacheState keeps the results of each state apart, for a tool that sees the
+	// session's state, such as an agent; temp: keys don't count.
+	CacheState bool
+	// RateLimit bounds the calls of a minute, Retry the tries of a call; nil is no
+	// bound, and one try.
 	RateLimit *config.RateLimit
 	Retry     *config.Retry
 	// Idempotent overrides what the tool says of itself. A tool that is said not to
@@ -73,10 +78,14 @@ type Options struct {
 //	redact     before limit, which could cut a secret in half
 //	approve    before cache: who may not run a tool may not read what it gave
 //	cache      before rate: what does not run counts for no limit
-//	rate       after approve, so that who waits for a person takes no turn
-//	slots      outside of timeout: waiting for other calls is not the tool's time
-//	retry      inside of slots: what is tried again is still the same call
+//	rate       after approve, so that who waits for a person takes no turn; outside of
+//	           timeout: waiting for other calls is not the tool's time
+//	retry      inside of rate: what is tried again is still the same call
 //	timeout    of one try
+//
+// rate is about calls of a minute and about calls at the same time at once: a call
+// waits for the minute without keeping others from running, and its own minute
+// counts from when it really begins, after it has waited for those that run.
 func Wrap(t agent.Tool, o Options) agent.Tool {
 	secrets := newRedactor(o.Secrets)
 	if o.Idempotent != nil && !*o.Idempotent {
@@ -92,9 +101,8 @@ func Wrap(t agent.Tool, o Options) agent.Tool {
 		limit(o.MaxResultBytes, o.MaxResultTokens),
 		redact(secrets),
 		approve(o.Approve, secrets),
-		cache(o.Cache, o.CacheBy, o.Now),
-		rate(o.RateLimit, o.Now),
-		slots(o.Concurrency),
+		cache(o.Cache, &o),
+		rate(o.RateLimit, o.Concurrency, o.Now),
 		retry(o.Retry, o.Rand),
 		timeout(o.Timeout),
 	)

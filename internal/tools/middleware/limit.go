@@ -67,9 +67,10 @@ func tokensOf(text string) int { return (len(text) + tokenBytes - 1) / tokenByte
 
 // boundTokens gives res itself where its output has at most so many tokens. JSON is
 // counted, and given, without needless space; what is too long keeps the longest
-// beginning that fits together with a note.
+// beginning that fits together with a note, or where that is too long a shorter one,
+// which is always there. What was not run is whole: it says why.
 func boundTokens(res *agent.Result, tokens int) (*agent.Result, error) {
-	if tokens <= 0 || tokens > math.MaxInt/tokenBytes || fits(res.Output, tokens*tokenBytes) {
+	if res.NotRun || tokens <= 0 || tokens > math.MaxInt/tokenBytes || fits(res.Output, tokens*tokenBytes) {
 		return res, nil
 	}
 	text, err := outputText(res.Output)
@@ -84,11 +85,11 @@ func boundTokens(res *agent.Result, tokens int) (*agent.Result, error) {
 	out.Output = text
 	if n := tokensOf(text); n > tokens {
 		note := fmt.Sprintf("\n[Result truncated: %d → %d tokens]", n, tokens)
-		if room := tokens*tokenBytes - len(note); room >= 0 {
-			out.Output = headOf(text, room) + note
-		} else {
-			out.Output = headOf(text, tokens*tokenBytes)
+		const short = "\n[Result truncated]"
+		if len(note) > tokens*tokenBytes {
+			note = short
 		}
+		out.Output = strings.TrimPrefix(headOf(text, tokens*tokenBytes-len(note))+note, "\n")
 	}
 	return &out, nil
 }

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 func limited(t *testing.T, max int, res *agent.Result) *agent.Result {
@@ -159,7 +161,9 @@ func TestLimitTokens(t *testing.T) {
 		{"a byte over it", 20, xs(81), xs(80-len(note(21, 20))) + note(21, 20)},
 		{"far over it", 20, xs(40_000), xs(80-len(note(10_000, 20))) + note(10_000, 20)},
 		{"whole characters", 20, strings.Repeat("é", 41), strings.Repeat("é", (80-len(note(21, 20)))/2) + note(21, 20)},
-		{"no room for a note", 2, xs(9), xs(8)},
+		{"room for a short note", 6, xs(100), xs(5) + "\n[Result truncated]"},
+		{"room for a short note alone", 5, xs(100), xs(1) + "\n[Result truncated]"},
+		{"no room for a note", 2, xs(9), "[Result truncated]"},
 		{"JSON that fits without space", 62, spaced, "[" + strings.Repeat("1,", 60) + "2]"},
 		{"JSON that fits as it is", 200, spaced, spaced},
 		{"JSON over it", 20, spaced, ("[" + strings.Repeat("1,", 60))[:80-len(note(31, 20))] + note(31, 20)},
@@ -179,7 +183,7 @@ func TestLimitTokens(t *testing.T) {
 			if res.Output != tc.want || !res.IsError {
 				t.Errorf("got %q, want %q", res.Output, tc.want)
 			}
-			if text, _ := res.Output.(string); tc.max > 0 && len(text) > tc.max*4 && tc.max != 200 {
+			if text, _ := res.Output.(string); tc.max > 2 && len(text) > tc.max*4 && tc.max != 200 {
 				t.Errorf("%d bytes", len(text))
 			}
 		})
@@ -194,6 +198,16 @@ func TestLimitTokensKeepsWhatFits(t *testing.T) {
 		if got, err := Wrap(die(gives(res, nil)), o).Call(t.Context(), roll(`{"sides":6}`)); err != nil || got != res {
 			t.Errorf("%v became %+v, %v", out, got, err)
 		}
+	}
+}
+
+// What was not run says why, whole.
+func TestLimitTokensKeepsWhyNothingRan(t *testing.T) {
+	o := options()
+	o.MaxResultTokens, o.Approve = 2, &config.Condition{Is: true}
+	res, err := Wrap(die(gives(agent.Text("4"), nil)), o).Call(t.Context(), answered(`{"sides":6}`, &session.Answer{Kind: "approval", Action: "decline"}))
+	if err != nil || res.Output != "not run: the person declined" {
+		t.Errorf("got %+v, %v", res, err)
 	}
 }
 

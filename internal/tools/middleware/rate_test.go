@@ -223,17 +223,16 @@ func TestRateWaitEndsWithTheTurn(t *testing.T) {
 	})
 }
 
-// A slot is spent by what runs: not by what a person has yet to approve, and not by
-// what the cache knows.
+// A place is spent by what runs: not by what a person has yet to approve or declines,
+// and not by what the cache knows.
 func TestRateCountsWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options()
 		o.Now, o.Approve = time.Now, &config.Condition{Is: true}
 		o.RateLimit = &config.RateLimit{PerMinute: 1, Exceeded: "error", Per: "caller"}
-		o.Cache = &config.Cache{TTL: std(time.Hour), Entries: 9, MaxBytes: 1024}
 		tool := Wrap(die(gives(agent.Text("4"), nil)), o)
 		yes := &session.Answer{Kind: "approval", Action: "accept"}
-		for _, answer := range []*session.Answer{nil, {Kind: "approval", Action: "decline"}, yes, nil, yes} {
+		for _, answer := range []*session.Answer{nil, {Kind: "approval", Action: "decline"}, yes} {
 			res, err := tool.Call(t.Context(), answered(`{"sides":6}`, answer))
 			if err != nil || answer == yes && res.Output != "4" {
 				t.Errorf("got %+v, %v", res, err)
@@ -242,6 +241,127 @@ func TestRateCountsWhatRuns(t *testing.T) {
 		if res, err := tool.Call(t.Context(), answered(`{"sides":7}`, yes)); err != nil || !res.NotRun {
 			t.Errorf("got %+v, %v", res, err)
 		}
+		o.Approve, o.Cache = nil, &config.Cache{TTL: std(time.Hour), Entries: 9, MaxBytes: 1024}
+		tool = Wrap(die(gives(agent.Text("4"), nil)), o)
+		for range 2 {
+			if res, err := tool.Call(t.Context(), roll(`{"sides":6}`)); err != nil || res.NotRun {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		}
+	})
+}
+
+// A call that asked something itself has had its place when the answer comes. One
+// that has only been approved has not.
+func TestRateAndAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tool, _ := limitedRate(config.RateLimit{PerMinute: 1, Exceeded: "error", Per: "caller"})
+		for _, tc := range []struct {
+			answer *session.Answer
+			ran    bool
+		}{
+			{&session.Answer{Kind: "question", Action: "accept"}, true}, {&session.Answer{Kind: "approval", Action: "accept"}, true},
+			{&session.Answer{Kind: "question", Action: "accept"}, true}, {nil, false}, {&session.Answer{Kind: "approval", Action: "accept"}, false},
+		} {
+			if res, err := tool.Call(t.Context(), answered(`{"sides":6}`, tc.answer)); err != nil || res.NotRun == tc.ran {
+				t.Errorf("%+v: got %+v, %v", tc.answer, res, err)
+			}
+		}
+	})
+}
+
+// Who gives up makes those behind move up.
+func TestRateLineMovesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tool, ran := limitedRate(config.RateLimit{PerMinute: 1, Exceeded: "wait", MaxWait: std(time.Hour), Per: "caller"})
+		var group sync.WaitGroup
+		for i, patience := range []time.Duration{time.Hour, 20 * time.Second, 30 * time.Second, time.Hour, time.Hour} {
+			group.Go(func() {
+				time.Sleep(time.Duration(i)) // in order
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				if _, err := tool.Call(ctx, rolledBy("ann")); (err == nil) != (patience == time.Hour) {
+					t.Errorf("call %d: %v", i, err)
+				}
+			})
+		}
+		group.Wait()
+		if diff := cmp.Diff([]time.Duration{0, time.Minute, 2 * time.Minute}, ran()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A call's minute counts from when it begins, however long it waited for others,
+// and who waits for the minute keeps nobody else from running.
+func TestRateAndConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		at, began, o := map[string][]int{}, time.Now(), options()
+		o.RateLimit, o.Concurrency = &config.RateLimit{PerMinute: 1, Exceeded: "wait", MaxWait: std(time.Hour), Per: "caller"}, 1
+		o.Now, o.Timeout = time.Now, time.Hour
+		tool := Wrap(die(func(_ context.Context, call *agent.Call) (*agent.Result, error) {
+			mu.Lock()
+			at[call.Caller.Principal] = append(at[call.Caller.Principal], int(time.Since(began).Seconds()))
+			mu.Unlock()
+			if call.Caller.Principal == "bob" {
+				time.Sleep(59 * time.Second)
+			}
+			return agent.Text("4"), nil
+		}), o)
+		var group sync.WaitGroup
+		for i, who := range []string{"bob", "ann", "ann", "cy", "di"} {
+			group.Go(func() {
+				time.Sleep(time.Duration(i)) // in order
+				if who == "di" {
+					time.Sleep(70 * time.Second)
+				}
+				if res, err := tool.Call(t.Context(), rolledBy(who)); err != nil || res.IsError {
+					t.Errorf("%s: %+v, %v", who, res, err)
+				}
+			})
+		}
+		group.Wait()
+		if diff := cmp.Diff(map[string][]int{"bob": {0}, "ann": {59, 119}, "cy": {59}, "di": {70}}, at); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Who gives up while others run has taken no place, and whoever cannot get one in
+// time is told so when the time is over.
+func TestRatePlacesOfCallsThatDoNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options()
+		o.RateLimit, o.Concurrency = &config.RateLimit{PerMinute: 1, Exceeded: "wait", MaxWait: std(time.Minute), Per: "caller"}, 1
+		o.Now, o.Timeout = time.Now, time.Hour
+		tool := Wrap(die(func(_ context.Context, call *agent.Call) (*agent.Result, error) {
+			if call.Caller.Principal == "bob" {
+				time.Sleep(5 * time.Minute)
+			}
+			return agent.Text("4"), nil
+		}), o)
+		began := time.Now()
+		var group sync.WaitGroup
+		group.Go(func() { _, _ = tool.Call(t.Context(), rolledBy("bob")) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+		defer cancel()
+		group.Go(func() {
+			if res, err := tool.Call(ctx, rolledBy("ann")); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		})
+		synctest.Wait()
+		res, err := tool.Call(t.Context(), rolledBy("ann"))
+		if took := time.Since(began); err != nil || !res.NotRun || took != time.Minute {
+			t.Errorf("got %+v, %v after %v", res, err, took)
+		}
+		time.Sleep(time.Minute)
+		if res, err := tool.Call(t.Context(), rolledBy("ann")); err != nil || res.Output != "4" {
+			t.Errorf("got %+v, %v", res, err)
+		}
+		group.Wait()
 	})
 }
 
@@ -250,7 +370,11 @@ func TestRateCountsWhatRuns(t *testing.T) {
 func TestRateCallersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &limits{max: 1, now: time.Now, callers: map[string]*window{}}
-		free := func(caller string) bool { w, _, _ := l.book(caller, 0); return w != nil }
+		free := func(caller string) bool {
+			w, _, _ := l.join(caller)
+			l.begin(w)
+			return w != nil
+		}
 		for i := range maxCallers {
 			if !free(strconv.Itoa(i)) {
 				t.Fatal(i)

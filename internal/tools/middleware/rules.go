@@ -2,15 +2,19 @@ package middleware
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
 )
 
 // rules lets only such calls pass as no deny rule matches and, where there are
@@ -87,8 +91,8 @@ func allows(r config.CallRule, args map[string]any) bool {
 }
 
 // texts gives a value as rules see it: a string as it is, anything else as its
-// JSON, and of a list each item. A number that has a shorter way to be written
-// comes in both.
+// JSON, and of a list each item. Numbers come as they are written and in plain form,
+// those of an object all in the same.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -105,26 +109,46 @@ func texts(v any) []string {
 		}
 		return all
 	}
-	text, err := jsonText(v)
-	if err != nil { // v came out of JSON
-		return nil
+	var all []string
+	for _, form := range []any{v, plainNumbers(v)} {
+		if text, err := jsonText(form); err == nil { // v came out of JSON
+			all = append(all, text)
+		}
 	}
-	return []string{text}
+	return slices.Compact(all)
 }
 
-// plainNumber writes 1e2, 100.0 and -0 as 100, 100 and 0. A number that would
-// become long stays as it is.
+// plainNumbers gives a copy of a value with its numbers in plain form.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return json.Number(plainNumber(v))
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = plainNumbers(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, value := range v {
+			out[name] = plainNumbers(value)
+		}
+		return out
+	}
+	return v
+}
+
+// plainNumber writes 1e2, 100.0 and -0 as 100, 100 and 0: of all ways to write a
+// number one. One that is out of range, which no call gets through, stays as it is.
 func plainNumber(n json.Number) string {
-	const most = 40
+	if jsonschema.Huge(n) {
+		return n.String()
+	}
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	negative := strings.HasPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
-	shift := 0
-	if exponent != "" {
-		if _, err := fmt.Sscan(exponent, &shift); err != nil || shift > most || shift < -most {
-			return n.String()
-		}
-	}
+	shift, _ := strconv.Atoi(cmp.Or(exponent, "0")) // in range, so it is one
 	digits, point := whole+fraction, len(whole)+shift
 	if point > len(digits) {
 		digits += strings.Repeat("0", point-len(digits))
@@ -148,29 +172,66 @@ func plainNumber(n json.Number) string {
 
 // defaultsOf are the values that a tool sees for arguments that are not given.
 func defaultsOf(schema json.RawMessage) map[string]any {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &s) != nil {
+	root, err := generic(schema)
+	if err != nil {
 		return nil
 	}
+	found, _ := keyword(root, root, "properties")
+	properties, _ := found.(map[string]any)
 	defaults := map[string]any{}
-	for name, property := range s.Properties {
-		var p struct {
-			Default json.RawMessage `json:"default"`
-		}
-		if json.Unmarshal(property, &p) != nil || len(p.Default) == 0 {
-			continue
-		}
-		if v, err := generic(p.Default); err == nil {
+	for name, property := range properties {
+		if v, ok := keyword(root, property, "default"); ok {
 			defaults[name] = v
 		}
 	}
 	return defaults
 }
 
+// keyword gives what a schema says under a name, itself or where it refers to.
+func keyword(root, schema any, name string) (any, bool) {
+	const hops = 16 // a schema may refer in circles
+	for range 1 + hops {
+		s, _ := schema.(map[string]any)
+		if v, ok := s[name]; ok {
+			return v, true
+		}
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			break
+		}
+		schema = pointed(root, ref)
+	}
+	return nil, false
+}
+
+// pointed gives the part of a schema that a reference such as #/$defs/X means, a
+// JSON Pointer (RFC 6901) in a fragment; nil where there is none.
+func pointed(root any, ref string) any {
+	path, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
+	if err != nil || !strings.HasPrefix(ref, "#") || path != "" && path[0] != '/' {
+		return nil
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, step := range strings.Split(path, "/")[1:] {
+		switch at := root.(type) {
+		case map[string]any:
+			root = at[unescape.Replace(step)]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			root = at[i]
+		default:
+			return nil
+		}
+	}
+	return root
+}
+
 // strictObject reads arguments as tools do, with numbers as they are written, but
-// takes no object that names something twice. Nothing and null are no arguments.
+// takes no object that names something twice and no number that is out of range.
+// Nothing and null are no arguments.
 func strictObject(text json.RawMessage) (args map[string]any, problem string) {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {
@@ -223,6 +284,9 @@ func strictValue(dec *json.Decoder) (any, error) {
 		}
 		_, err = dec.Token()
 		return object, err
+	}
+	if n, ok := token.(json.Number); ok && jsonschema.Huge(n) {
+		return nil, fmt.Errorf("the number %s is out of range", headOf(n.String(), 100))
 	}
 	return token, nil
 }

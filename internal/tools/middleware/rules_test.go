@@ -44,7 +44,9 @@ func TestRules(t *testing.T) {
 		}
 		return list
 	}
-	const schema = `{"type":"object","properties":{"branch":{"default":"main"},"n":{"default":null},"mode":{"type":"string","default":"auto"}}}`
+	const schema = `{"type":"object","properties":{"branch":{"default":"main"},"n":{"default":null},"mode":{"type":"string","default":"auto"},
+		"q":{"$ref":"#/$defs/Q"},"loop":{"$ref":"#/$defs/loop"},"elsewhere":{"$ref":"#anchor"}},
+		"$defs":{"Q":{"allOf":[{"$ref":"#/$defs/a~1b%20c"}],"$ref":"#/$defs/Q/allOf/0"},"a/b c":{"type":"string","default":"all"},"loop":{"$ref":"#/$defs/loop"},"x":{"$anchor":"anchor"}}}`
 	for _, tc := range []struct {
 		name        string
 		allow, deny []config.CallRule
@@ -76,6 +78,19 @@ func TestRules(t *testing.T) {
 		{"deny but not the default", nil, rule("branch", "main"), `{"branch":"dev"}`, "ran"},
 		{"deny a default behind null", nil, rule("mode", "auto"), `{"mode":null}`, denied},
 		{"allow another than the default behind null", rule("mode", "null"), nil, `{"mode":null}`, notAllowed},
+		{"deny a default behind references", nil, rule("q", "all"), `{}`, denied},
+		{"deny a default behind references and null", nil, rule("q", "all"), `{"q":null}`, denied},
+		{"deny but not the default behind references", nil, rule("q", "all"), `{"q":"x"}`, "ran"},
+		{"allow a default behind references", rule("q", "all"), nil, `{}`, "ran"},
+		{"deny a number with a zero before its exponent", nil, rule("n", "100000000"), `{"n":1e08}`, denied},
+		{"deny a number with a signed exponent", nil, rule("n", "100"), `{"n":1E+0002}`, denied},
+		{"deny a large number", nil, rule("n", "1"+strings.Repeat("0", 50)), `{"n":10e+049}`, denied},
+		{"deny a small number", nil, rule("n", "0."+strings.Repeat("0", 49)+"1"), `{"n":1e-50}`, denied},
+		{"deny a number that is out of range", nil, rule("n", "7"), `{"x":[1e401]}`, "argument x[0]: the number 1e401 is out of range"},
+		{"deny a number in an object", nil, rule("o", `{"n":100}`), `{"o":{"n":1e2}}`, denied},
+		{"deny a number in an object as it is written", nil, rule("o", `{"n":1e2}`), `{"o":{"n":1e2}}`, denied},
+		{"deny a number in a list in an object", nil, rule("o", `*[100]*`), `{"o":{"a":[{"n":[100.0]}],"b":1}}`, denied},
+		{"allow a number in an object in one way", rule("o", `{"n":1e2}`), nil, `{"o":{"n":1e2}}`, notAllowed},
 		{"deny no arguments", nil, rule("path", "*"), ``, "ran"},
 		{"deny null arguments", nil, rule("branch", "main"), `null`, denied},
 
@@ -149,10 +164,18 @@ func TestNamedTwice(t *testing.T) {
 	}
 }
 
+// What is decided on is never a number that has no plain form.
+func TestStrictObjectRefusesNumbersOutOfRange(t *testing.T) {
+	if args, problem := strictObject(json.RawMessage(`{"a":{"b":[1e0401]}}`)); args != nil || problem != "the number 1e0401 is out of range" {
+		t.Errorf("got %v, %q", args, problem)
+	}
+}
+
 func TestPlainNumber(t *testing.T) {
 	for written, want := range map[string]string{
 		"100": "100", "1e2": "100", "1E+2": "100", "100.0": "100", "-0": "0", "-0.0e5": "0", "0.10": "0.1", "1.5e1": "15", "15e-1": "1.5", "5e-3": "0.005",
-		"-12.50": "-12.5", "12345678901234567890.10": "12345678901234567890.1", "1e41": "1e41", "1e-41": "1e-41", "1e99999999999999999999": "1e99999999999999999999",
+		"-12.50": "-12.5", "12345678901234567890.10": "12345678901234567890.1", "1e041": "1" + strings.Repeat("0", 41), "-1E+0041": "-1" + strings.Repeat("0", 41), "1e-41": "0." + strings.Repeat("0", 40) + "1",
+		"0.001e0400": "1" + strings.Repeat("0", 397), "1e08": "100000000", "1e401": "1e401", "1e99999999999999999999": "1e99999999999999999999",
 	} {
 		if got := plainNumber(json.Number(written)); got != want {
 			t.Errorf("%s: %s, want %s", written, got, want)

@@ -230,8 +230,8 @@ func TestCase10Timeout(t *testing.T) {
 	if took := time.Since(began); took < time.Second || took > patience {
 		t.Errorf("took %v", took)
 	}
-	if got := text(t, res); !res.IsError || got != "timed out after 1s; output so far:\nstdout:\nhi" {
-		t.Errorf("got %q", got)
+	if got := text(t, res); !res.IsError || !res.Transient || got != "timed out after 1s; output so far:\nstdout:\nhi" {
+		t.Errorf("got %q, transient: %v", got, res.Transient)
 	}
 	processtest.Gone(t, b.pid(t))
 }
@@ -278,7 +278,7 @@ func TestCase12Cancel(t *testing.T) {
 		cancel()
 	}()
 	res := callTool(t, ctx, b.make(t), `{}`)
-	if got := text(t, res); !res.IsError || got != "cancelled; output so far:\nstdout:\nhi" {
+	if got := text(t, res); !res.IsError || res.Transient || got != "cancelled; output so far:\nstdout:\nhi" {
 		t.Errorf("got %q", got)
 	}
 	processtest.Gone(t, b.pid(t))

@@ -28,6 +28,7 @@ const maxMediaBytes = 8 << 20
 type report struct {
 	out     *process.Output
 	stopped string // why it was stopped; empty when it ended by itself
+	late    bool   // it was stopped by a deadline
 	limit   int    // bytes of text
 }
 
@@ -35,7 +36,9 @@ type report struct {
 // otherwise a failure that shows everything there is.
 func (r *report) result(s *config.Shell) *agent.Result {
 	if r.stopped != "" || r.out.Signal != "" || !slices.Contains(s.SuccessExitCodes, r.out.ExitCode) {
-		return agent.Failure(r.full(r.status()))
+		failure := agent.Failure(r.full(r.status()))
+		failure.Transient = r.late
+		return failure
 	}
 	switch s.Output {
 	case "", outputText:

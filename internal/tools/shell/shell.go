@@ -101,7 +101,7 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 	t.log(ctx, out)
 	report := report{out: out, limit: t.limit}
 	if out.Stopped != nil {
-		report.stopped = stopped(ctx, began)
+		report.stopped, report.late = stopped(ctx, began)
 	}
 	return report.result(t.shell), nil
 }
@@ -166,15 +166,15 @@ func result(err error) (*agent.Result, error) {
 	return nil, err
 }
 
-// stopped says in words why ctx ended.
-func stopped(ctx context.Context, began time.Time) string {
+// stopped says in words why ctx ended, and whether its deadline did it.
+func stopped(ctx context.Context, began time.Time) (why string, late bool) {
 	deadline, ok := ctx.Deadline()
 	if !ok || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return "cancelled"
+		return "cancelled", false
 	}
 	// What is left of a second when we begin is a little less than a second.
 	given := deadline.Sub(began).Round(10 * time.Millisecond)
-	return "timed out after " + strconv.FormatFloat(given.Seconds(), 'f', -1, 64) + "s"
+	return "timed out after " + strconv.FormatFloat(given.Seconds(), 'f', -1, 64) + "s", true
 }
 
 // stdin gives the declared text with the arguments put in. An absent one is
