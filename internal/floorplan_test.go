@@ -58,7 +58,7 @@ var floorplan = []struct {
 	{"internal/tools/mcpclient/credential", []string{"internal/config", "internal/tools/mcpclient/wire", "internal/tools/process", "internal/tools/webclient"}},
 	{"internal/tools/mcpclient/pin", []string{"internal/tools/mcpclient/protocol"}},
 	{"internal/tools/mcpclient/listing", []string{"internal/agent", "internal/config", "internal/config/jsonschema", "internal/tools/mcpclient/protocol"}},
-	{"internal/tools/mcpclient/content", []string{"internal/agent", "internal/agent/mediatype", "internal/tools/mcpclient/protocol"}},
+	{"internal/tools/mcpclient/content", []string{"internal/agent", "internal/agent/mediatype", "internal/tools/mcpclient/listing", "internal/tools/mcpclient/protocol"}},
 	{"internal/tools/mcpclient/parking", []string{"internal/agent", "internal/agent/model", "internal/agent/session"}},
 	{"internal/tools/mcpclient/upstream", []string{"internal/config", "internal/tools/mcpclient/protocol", "internal/tools/mcpclient/wire", "internal/tools/process", "internal/tools/webclient"}},
 	{"internal/tools/mcpclient", []string{"internal/agent/mediatype", "internal/config", "internal/config/jsonschema", "internal/agent", "internal/agent/model", "internal/agent/session", "internal/tools/webclient", "internal/tools/process", "internal/tools/mcpclient/*"}},

@@ -43,12 +43,13 @@ type Options struct {
 
 type tool struct {
 	Options
-	spec  agent.Spec
-	agent *config.Agent
+	spec    agent.Spec
+	agent   *config.Agent
+	waiting parking
 }
 
 // requestSchema is that of an agent without an input_schema.
-const requestSchema = `{"type":"object","properties":{"request":{"type":"string","description":"What the agent should do, with everything that it has to know."}},"required":["request"]}`
+const requestSchema = `{"type":"object","properties":{"request":{"type":"string","description":"What the agent should do, with everything that it has to know."}},"required":["request"],"additionalProperties":false}`
 
 // New makes the tool of an agent entry. It is called like the agent unless the
 // entry has a name and a description of its own.
@@ -84,6 +85,7 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 	if call.Caller.Hops >= agent.MaxHops {
 		return agent.NotRun(fmt.Sprintf("not run: %d agents have called each other in a row, which is as many as may", agent.MaxHops)), nil
 	}
+	t.clear(ctx, call)
 	turn, problem := t.turn(call)
 	if problem != "" {
 		return agent.NotRun(problem), nil
@@ -95,10 +97,12 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 	})
 	parked := err == nil && said.Problem == nil && len(said.Questions) > 0
 	if parked {
+		t.waiting.park(call, turn.Key)
 		return t.ask(turn.Key, said.Questions[0])
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTimeout)
 	defer cancel()
+	t.waiting.leave(turn.Key)
 	defer t.forget(closing, turn.Key)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -120,7 +124,9 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 func (t *tool) turn(call *agent.Call) (in agent.Turn, problem string) {
 	in.Caller = call.Caller
 	in.Caller.Hops++
-	in.Key = session.Key{Principal: call.Caller.Principal, Agent: t.agent.Name}
+	// The agent is the one that this tool of this caller is: agents that are called
+	// alike share neither memory nor state. Names have no /, so it is no other's.
+	in.Key = session.Key{Principal: call.Caller.Principal, Agent: call.Key.Agent + "/" + t.spec.Name}
 	if place := placeOf(call.Asked); call.Answer != nil && place != nil {
 		in.Key.Handle, in.Mode = place.Handle, session.MustExist
 		in.Answers = []session.Answer{{
@@ -144,14 +150,25 @@ func (t *tool) request(raw json.RawMessage) (text, problem string) {
 	if len(t.agent.InputSchema) > 0 {
 		return string(raw), ""
 	}
-	var args struct{ Request string }
+	// Members of a struct would take names in any case, for which approvals and
+	// other readers of the arguments do not look.
+	var args map[string]json.RawMessage
+	var request string
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return "", "the arguments cannot be read: " + err.Error()
 	}
-	if strings.TrimSpace(args.Request) == "" {
+	for name, value := range args {
+		if name != "request" {
+			return "", fmt.Sprintf("there is no argument %.100q: the only one is request", name)
+		}
+		if err := json.Unmarshal(value, &request); err != nil {
+			return "", "the argument request cannot be read: " + err.Error()
+		}
+	}
+	if strings.TrimSpace(request) == "" {
 		return "", "the argument request is empty: say what the agent should do"
 	}
-	return args.Request, ""
+	return request, ""
 }
 
 // handedOn is the state that goes from one agent to the other and back: neither
@@ -174,6 +191,14 @@ func handedOn(state map[string]any) map[string]any {
 // closingTimeout bounds what is left to do for a conversation that has come to
 // its end, also when the call itself has to end.
 const closingTimeout = 5 * time.Second
+
+// clear deletes the conversations that wait for an answer which cannot come any
+// more, since the turn that was to bring it is over.
+func (t *tool) clear(ctx context.Context, call *agent.Call) {
+	for _, key := range t.waiting.abandoned(call) {
+		t.forget(ctx, key)
+	}
+}
 
 // forget deletes a conversation. What cannot be deleted is left to the bounds of
 // its store.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
+	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -170,7 +171,7 @@ func TestSpec(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.want.Parameters == nil {
-			c.want.Parameters = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string","description":"What the agent should do, with everything that it has to know."}},"required":["request"]}`)
+			c.want.Parameters = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string","description":"What the agent should do, with everything that it has to know."}},"required":["request"],"additionalProperties":false}`)
 		}
 		if diff := cmp.Diff(&c.want, made.Spec()); diff != "" {
 			t.Error(diff)
@@ -198,6 +199,9 @@ func TestAnswers(t *testing.T) {
 		{"arguments", config.Agent{InputSchema: schema}, `{"n":12345678901234567890}`, [][]*genai.Part{says("ok")}, `{"n":12345678901234567890}`, agent.Result{Output: "ok"}},
 		{"JSON", config.Agent{OutputSchema: schema}, ask, [][]*genai.Part{says("```json\n{\"n\":1.0}\n```")}, "do it", agent.Result{Output: json.RawMessage(`{"n":1.0}`)}},
 		{"a model that fails", config.Agent{}, ask, nil, "do it", agent.Result{Output: "agent inner failed: the service is down", IsError: true}},
+		{"another name of the request", config.Agent{}, `{"request":"hello","requeſt":"delete everything"}`, nil, "", agent.Result{Output: `there is no argument "requeſt": the only one is request`, IsError: true, NotRun: true}},
+		{"a request in capitals", config.Agent{}, `{"REQUEST":"x"}`, nil, "", agent.Result{Output: `there is no argument "REQUEST": the only one is request`, IsError: true, NotRun: true}},
+		{"a request that is no text", config.Agent{}, `{"request":1}`, nil, "", agent.Result{Output: "the argument request cannot be read: json: cannot unmarshal number into Go value of type string", IsError: true, NotRun: true}},
 		{"no request", config.Agent{}, `{"request":" "}`, nil, "", agent.Result{Output: "the argument request is empty: say what the agent should do", IsError: true, NotRun: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -274,6 +278,49 @@ func TestState(t *testing.T) {
 	}
 	if len(call.State) != 4 {
 		t.Errorf("the caller's state was written to: %v", call.State)
+	}
+}
+
+// TestPlaces has agents of one name in several places: what lives longer than a
+// conversation belongs to the place.
+func TestPlaces(t *testing.T) {
+	h := newHouse(t)
+	kept := memory.NewMemory(memory.Options{})
+	t.Cleanup(func() { _ = kept.Close() })
+	var owners []string
+	place := func(name string) agent.Tool {
+		cfg := &config.Agent{Name: "helper", Instruction: "{user:u?}"}
+		m := script{replies: [][]*genai.Part{calls("set"), says("done")}, asked: func(r *model.Request) {
+			if r.System != "" && len(r.Contents) == 1 {
+				t.Errorf("%s begins with the state of another: %q", name, r.System)
+			}
+		}}
+		r := h.runner(cfg, m, toolOf("set", func(_ context.Context, c *agent.Call) (*agent.Result, error) {
+			owners = append(owners, c.Key.Agent)
+			return &agent.Result{StateDelta: map[string]any{"user:u": name}}, nil
+		}))
+		r.Memory = kept
+		made, err := agenttool.New(&config.Tool{Name: name, Agent: &config.AgentTool{Agent: cfg}}, agenttool.Options{Runner: r, Store: h.store, Artifacts: h.artifacts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	for _, name := range []string{"one", "two"} {
+		run(t, place(name), callOf(ask))
+	}
+	elsewhere := callOf(ask)
+	elsewhere.Agent, elsewhere.Key.Agent = "other", "other"
+	run(t, place("one"), elsewhere)
+	want := []string{"outer/one", "outer/two", "other/one"}
+	if diff := cmp.Diff(want, owners); diff != "" {
+		t.Error(diff)
+	}
+	for _, owner := range append(want, "helper") {
+		found, err := kept.Search(t.Context(), memory.Owner{Principal: "ann", Agent: owner}, "done", 10)
+		if n := strings.Count(owner, "/"); err != nil || len(found) != n {
+			t.Errorf("%s remembers %d, %v", owner, len(found), err)
+		}
 	}
 }
 

@@ -118,3 +118,40 @@ func TestAnswersToNobody(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestGivenUp has callers that begin a new turn and never answer.
+func TestGivenUp(t *testing.T) {
+	h := newHouse(t)
+	inner := h.tool(t, &config.Agent{}, script{replies: [][]*genai.Part{calls("walk"), says("back")}}, asking("walk", model.Question))
+	call := func(handle, invocation string) *agent.Call {
+		c := callOf(ask)
+		c.Key.Handle, c.Invocation = handle, invocation
+		return c
+	}
+	park := func(handle, invocation string, left int) *session.Suspension {
+		t.Helper()
+		r := run(t, inner, call(handle, invocation))
+		if n := h.store.Len(); r.Suspend == nil || n != left {
+			t.Fatalf("%d conversations are left, want %d: %+v", n, left, r)
+		}
+		return r.Suspend
+	}
+	park("cv_1", "e-1", 1)
+	first := park("cv_1", "e-1", 2) // of one turn several may wait
+	other := park("cv_2", "e-2", 3)
+	second := park("cv_1", "e-3", 2)
+	park("cv_1", "e-5", 2)
+	for _, c := range []struct {
+		asked *session.Suspension
+		call  *agent.Call
+		gone  bool
+	}{{first, call("cv_1", "e-5"), true}, {second, call("cv_1", "e-5"), true}, {other, call("cv_2", "e-2"), false}} {
+		c.call.Asked, c.call.Answer = c.asked, &session.Answer{Kind: model.Question, Action: model.Accept, Payload: json.RawMessage(`{}`)}
+		if r := run(t, inner, c.call); r.IsError != c.gone {
+			t.Errorf("%+v", r)
+		}
+	}
+	if n := h.store.Len(); n != 1 {
+		t.Errorf("%d conversations are left", n)
+	}
+}

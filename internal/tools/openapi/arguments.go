@@ -62,7 +62,7 @@ func (p *planner) path(template string, params []*openapi3.Parameter) (path []pi
 		}
 		made, err := p.parameter(v)
 		if err != nil {
-			return nil, "", fmt.Errorf("parameter %s: %w", v.Name, err)
+			return nil, "", fmt.Errorf("parameter %q: %w", document.Clean(v.Name, maxArgument), err)
 		}
 		if v.In == "path" {
 			inPath[v.Name] = made
@@ -101,8 +101,10 @@ func (p *planner) ignores(v *openapi3.Parameter) bool {
 		name := http.CanonicalHeaderKey(v.Name)
 		return name == "Accept" || name == "Content-Type" || name == "Authorization" || name == "Cookie" ||
 			webclient.ReservedHeader(name) || p.headers[name] != "" || p.tool.sign.sets("header", name)
-	case "query", "cookie":
+	case "query":
 		return p.tool.sign.sets(v.In, v.Name)
+	case "cookie":
+		return p.tool.given(v.In, v.Name)
 	}
 	return v.In != "path"
 }
@@ -111,6 +113,9 @@ func (p *planner) parameter(v *openapi3.Parameter) (*style.Parameter, error) {
 	made := &style.Parameter{Name: v.Name, In: v.In, Style: v.Style, Reserved: v.AllowReserved, Required: v.Required || v.In == "path"}
 	if v.Name == "" {
 		return nil, errors.New("has no name")
+	}
+	if err := checkName(v.In, v.Name); err != nil {
+		return nil, err
 	}
 	made.Defaults(v.Explode)
 	schema := p.api.schema(v.Extensions)

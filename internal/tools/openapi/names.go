@@ -5,6 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/adkmcp/adkmcp/internal/tools/openapi/document"
 )
 
 // maxName is how long the name of a tool may be; models take no more.
@@ -55,6 +59,15 @@ func shortened(name string, most int) string {
 	sum := sha256.Sum256([]byte(name))
 	tail := "_" + hex.EncodeToString(sum[:4])
 	return name[:most-len(tail)] + tail
+}
+
+// checkName makes an error for what cannot be the name of a header (RFC 9110,
+// section 5.1) or a cookie (RFC 6265, section 4.1.1): both are tokens.
+func checkName(in, name string) error {
+	if (in == "header" || in == "cookie") && !httpguts.ValidHeaderFieldName(name) {
+		return fmt.Errorf("%q cannot be the name of a %s", document.Clean(name, maxName), in)
+	}
+	return nil
 }
 
 // unique finds a name that is not taken yet, by suffix or by number, and takes it.

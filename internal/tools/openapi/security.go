@@ -25,6 +25,16 @@ func (s signature) sets(in, name string) bool {
 	return slices.ContainsFunc(s, func(c credential) bool { return c.in == in && c.name == name })
 }
 
+// cookies are the values of credentials that are a Cookie header.
+func (s signature) cookies() (values []string) {
+	for _, c := range s {
+		if c.in == "header" && strings.EqualFold(c.name, "Cookie") {
+			values = append(values, c.value)
+		}
+	}
+	return values
+}
+
 // schemes are the security schemes of a document with their credentials.
 type schemes struct {
 	known   map[string]credential
@@ -84,7 +94,9 @@ func place(scheme *openapi3.SecurityScheme, a *config.Auth) (credential, error) 
 		}
 		c := credential{in: scheme.In, name: scheme.Name, value: a.Bearer.Reveal()}
 		switch c.in {
-		case "query", "cookie":
+		case "cookie":
+			return c, checkName(c.in, c.name)
+		case "query":
 			return c, nil
 		case "header":
 			checked, err := webclient.NewCredential(&config.Auth{Header: &config.HeaderAuth{Name: c.name, Value: a.Bearer}})

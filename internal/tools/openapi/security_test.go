@@ -98,3 +98,92 @@ func TestBadAuth(t *testing.T) {
 		}
 	}
 }
+
+const disjoint = `
+openapi: 3.0.3
+security: [{query: [], cookie: []}]
+paths:
+  /a?fixed=1:
+    get:
+      operationId: op
+      parameters:
+        - {name: f, in: query, schema: {type: object}}
+        - {name: deep, in: query, style: deepObject, schema: {type: object}}
+        - {name: 'deep[er]', in: query, schema: {type: string}}
+        - {name: page, in: query, schema: {type: string}}
+        - {name: ck, in: cookie, schema: {type: object}}
+        - {name: lang, in: cookie, schema: {type: string}}
+        - {name: own, in: cookie, schema: {type: string}}
+        - {name: X-Object, in: header, explode: true, schema: {type: object}}
+components:
+  securitySchemes:
+    query: {type: apiKey, in: query, name: api_key}
+    cookie: {type: apiKey, in: cookie, name: sid}
+`
+
+// An object whose members become parameters sets none that is somebody else's.
+func TestDisjoint(t *testing.T) {
+	url, last := echo(t, nil)
+	tools, _ := load(t, &config.Tool{OpenAPI: &config.OpenAPI{Document: write(t, disjoint), Server: url,
+		Auth:    map[string]config.Auth{"query": {Bearer: config.NewSecret("s3cret-q")}, "cookie": {Bearer: config.NewSecret("s3cret-c")}},
+		Headers: map[string]config.Secret{"cookie": config.NewSecret("own=1; theme=x")}}})
+	if strings.Contains(string(tools["op"].Spec().Parameters), `"own"`) {
+		t.Error("the model is asked for a cookie of the agent file")
+	}
+	for arguments, name := range map[string]string{
+		`{"f": {"api_key": "mine"}}`:            `"f" must not set "api_key"`,
+		`{"f": {"api\u005fkey": "mine"}}`:       `"f" must not set "api_key"`,
+		`{"f": {"a": 1, "page": "2"}}`:          `"f" must not set "page"`,
+		`{"f": {"fixed": "2"}}`:                 `"f" must not set "fixed"`,
+		`{"f": {"deep[er]": "2"}}`:              `"f" must not set "deep[er]"`,
+		`{"deep": {"er": "2"}}`:                 `"deep" must not set "deep[er]"`,
+		`{"ck": {"sid": "EVIL"}}`:               `"ck" must not set "sid"`,
+		`{"ck": {"lang": "EVIL"}}`:              `"ck" must not set "lang"`,
+		`{"ck": {"own": "EVIL"}}`:               `"ck" must not set "own"`,
+		`{"ck": {"theme": "EVIL"}}`:             `"ck" must not set "theme"`,
+		`{"ck": {"": "sid=EVIL"}, "lang": "x"}`: `"ck" has a member without a name`,
+	} {
+		res := call(t, tools["op"], arguments)
+		if said, _ := res.Output.(string); !res.IsError || !strings.Contains(said, name) || last() != nil {
+			t.Errorf("%s: %v", arguments, res)
+		}
+	}
+	succeed(t, tools["op"], `{"f": {"f": 1, "sid": 2}, "deep": {"page": 3}, "page": "4", "ck": {"ck": 5, "SID": 6, "api_key": 7}, "lang": "=8", "X-Object": {"cookie": 9}}`)
+	r := last()
+	if want := "/a?fixed=1&f=1&sid=2&deep%5Bpage%5D=3&page=4&api_key=s3cret-q"; r.uri != want {
+		t.Errorf("got  %s\nwant %s", r.uri, want)
+	}
+	if got, want := r.header.Get("Cookie"), "own=1; theme=x; ck=5; SID=6; api_key=7; lang==8; sid=s3cret-c"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := r.header.Get("X-Object"); got != "cookie=9" {
+		t.Error(got)
+	}
+}
+
+const misnamed = `
+openapi: 3.0.3
+paths:
+  /cookie: {get: {operationId: cookie, parameters: [{name: "a; sid=evil", in: cookie, schema: {type: string}}]}}
+  /header: {get: {operationId: header, parameters: [{name: "bad name\r\nX: y\u202e", in: header, schema: {type: string}}]}}
+  /query: {get: {operationId: query, security: [{bad: []}], parameters: [{name: "a; b", in: query, schema: {type: string}}]}}
+components: {securitySchemes: {bad: {type: apiKey, in: cookie, name: "a; sid=evil"}}}
+`
+
+// What cannot be the name of a header or a cookie costs the operation, or the auth.
+func TestNamesThatAreNone(t *testing.T) {
+	tools, listing := load(t, &config.Tool{OpenAPI: &config.OpenAPI{Document: write(t, misnamed), Server: "https://api.test"}})
+	want := []string{
+		`GET /cookie is left out: parameter "a; sid=evil": "a; sid=evil" cannot be the name of a cookie`,
+		`GET /header is left out: parameter "bad name\nX: y": "bad name\nX: y" cannot be the name of a header`,
+		"there is no auth for the security scheme bad; operations that need it are called without",
+	}
+	if diff := cmp.Diff(want, listing.Warnings); diff != "" || len(tools) != 1 || tools["query"] == nil {
+		t.Error(tools, diff)
+	}
+	_, err := New(&config.Tool{OpenAPI: &config.OpenAPI{Document: write(t, misnamed), Server: "https://api.test",
+		Auth: map[string]config.Auth{"bad": {Bearer: config.NewSecret("s3cret")}}}}, Deps{newClient(t), slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), `auth: bad: "a; sid=evil" cannot be the name of a cookie`) {
+		t.Error(err)
+	}
+}

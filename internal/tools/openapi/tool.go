@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -97,10 +98,15 @@ func (t *tool) request(a style.Args) (*webclient.Request, error) {
 			return nil, err
 		case len(texts) == 0 && p.Required && a[p.Argument] == nil:
 			return nil, fmt.Errorf("the argument %q is missing", p.Argument)
-		case p.In == "query":
-			q.add(texts...)
-		case p.In == "cookie":
-			q.cookies = append(q.cookies, texts...)
+		case p.In == "query", p.In == "cookie":
+			if err := t.disjoint(p, texts); err != nil {
+				return nil, err
+			}
+			if p.In == "query" {
+				q.add(texts...)
+			} else {
+				q.cookies = append(q.cookies, texts...)
+			}
 		case len(texts) == 0:
 		case strings.ContainsFunc(texts[0], webclient.IsControl):
 			return nil, fmt.Errorf("the argument %q goes into a header, which cannot hold a line break or another control character", p.Argument)
@@ -130,6 +136,37 @@ func (t *tool) request(a style.Args) (*webclient.Request, error) {
 		r.Header.Set("Cookie", strings.Join(q.cookies, "; "))
 	}
 	return r, nil
+}
+
+// disjoint makes an error for an argument whose members would set what another
+// parameter or the agent file sets.
+func (t *tool) disjoint(p *style.Parameter, texts []string) error {
+	for _, name := range p.Beside(texts) {
+		declared := func(o *style.Parameter) bool { return o.In == p.In && o.Name == name }
+		if t.given(p.In, name) || slices.ContainsFunc(t.params, declared) {
+			return fmt.Errorf("the argument %q must not set %q, which is set elsewhere; leave that member out", p.Argument, name)
+		}
+		if name == "" && p.In == "cookie" {
+			return fmt.Errorf("the argument %q has a member without a name, which cannot be a cookie", p.Argument)
+		}
+	}
+	return nil
+}
+
+// given reports whether the agent file, or the query that the document writes into
+// the path, sets a name in a query or among cookies.
+func (t *tool) given(in, name string) bool {
+	if in == "query" {
+		fixed, _ := url.ParseQuery(t.query) // what can be read of it
+		return fixed.Has(name) || t.sign.sets(in, name)
+	}
+	own := append([]string{t.headers["Cookie"]}, t.sign.cookies()...)
+	for pair := range strings.SplitSeq(strings.Join(own, ";"), ";") {
+		if n, _, _ := strings.Cut(pair, "="); strings.TrimSpace(n) == name && name != "" {
+			return true
+		}
+	}
+	return t.sign.sets(in, name)
 }
 
 // url makes the URL of a call without its query. No argument changes its origin, or

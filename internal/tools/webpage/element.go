@@ -22,16 +22,17 @@ var (
 		atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Frame, atom.Hr, atom.Img, atom.Input, atom.Link,
 		atom.Meta, atom.Param, atom.Source, atom.Track, atom.Wbr,
 	}
-	nesting = []atom.Atom{atom.Ul, atom.Ol, atom.Dl, atom.Blockquote}
-	cells   = []atom.Atom{atom.Td, atom.Th}
-	groups  = []atom.Atom{atom.Caption, atom.Colgroup, atom.Thead, atom.Tbody, atom.Tfoot}
-	tabular = slices.Concat([]atom.Atom{atom.Table, atom.Tr}, cells, groups)
+	headings = []atom.Atom{atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}
+	nesting  = []atom.Atom{atom.Ul, atom.Ol, atom.Dl, atom.Blockquote}
+	cells    = []atom.Atom{atom.Td, atom.Th}
+	groups   = []atom.Atom{atom.Caption, atom.Colgroup, atom.Thead, atom.Tbody, atom.Tfoot}
+	tabular  = slices.Concat([]atom.Atom{atom.Table, atom.Tr}, cells, groups)
 	// formed lose their form where they are nested too deeply.
 	formed = slices.Concat(nesting, tabular, []atom.Atom{atom.Li, atom.Dt, atom.Dd})
 	// blocks end a paragraph.
-	blocks = slices.Concat(nesting, []atom.Atom{
+	blocks = slices.Concat(nesting, headings, []atom.Atom{
 		atom.Address, atom.Article, atom.Aside, atom.Details, atom.Div, atom.Fieldset, atom.Figcaption, atom.Figure,
-		atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Main,
+		atom.Footer, atom.Form, atom.Header, atom.Hr, atom.Main,
 		atom.Nav, atom.P, atom.Pre, atom.Section, atom.Table,
 	})
 	implied = []struct{ begins, ends, within []atom.Atom }{

@@ -10,13 +10,14 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
 )
 
 // markdown turns a page that came from u into Markdown. What people do not see of
 // it is left out, and so are images, since whoever shows the Markdown might load
 // them: their descriptions stay. cut says that the page was larger than the bounds.
 func markdown(ctx context.Context, page string, u *url.URL) (text string, cut bool, err error) {
-	p := parse(page, u)
+	p := parse(ctx, page, u)
 	if ctx.Err() != nil {
 		return "", false, context.Cause(ctx)
 	}
@@ -25,7 +26,23 @@ func markdown(ctx context.Context, page string, u *url.URL) (text string, cut bo
 		table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
 		table.WithHeaderPromotion(true),
 	)))
+	// The library would look for the end of a link behind each bracket.
+	conv.Register.UnEscaper(func(text []byte, at int) int {
+		if text[at] == '[' {
+			return 1
+		}
+		return -1
+	}, converter.PriorityEarly)
+	conv.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
+		if ctx.Err() != nil {
+			return converter.RenderSuccess // which leaves out what is in it
+		}
+		return converter.RenderTryNext
+	}, converter.PriorityEarly)
 	out, err := conv.ConvertNode(p.root)
+	if ctx.Err() != nil {
+		return "", false, context.Cause(ctx)
+	}
 	if err != nil {
 		return "", false, err
 	}

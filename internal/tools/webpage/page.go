@@ -1,6 +1,7 @@
 package webpage
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ const (
 	maxCells  = 50_000  // of a table, with those that fill up its rows
 	maxHref   = 2048
 	maxTitle  = 300
+	// lineCost is what a line of code counts, in bytes of text, for each list and
+	// quotation around it: about that much stands before it in the Markdown.
+	lineCost = 8
 )
 
 // page is the tree of a page as far as people see it.
@@ -51,12 +55,12 @@ type element struct {
 	node *html.Node // nil for what people do not see
 }
 
-// parse reads a page that came from u.
-func parse(text string, u *url.URL) *page {
+// parse reads a page that came from u, until ctx ends.
+func parse(ctx context.Context, text string, u *url.URL) *page {
 	root := &html.Node{Type: html.DocumentNode}
 	p := &page{root: root, base: u, open: []element{{node: root}}, layout: map[*html.Node]bool{}}
 	z := html.NewTokenizer(strings.NewReader(text))
-	for !p.cut && z.Next() != html.ErrorToken {
+	for !p.cut && ctx.Err() == nil && z.Next() != html.ErrorToken {
 		switch t := z.Token(); t.Type {
 		case html.TextToken:
 			p.say(t.Data)
@@ -82,12 +86,8 @@ func (p *page) top() element { return p.open[len(p.open)-1] }
 func (p *page) say(text string) {
 	switch top := p.top(); {
 	case top.node != nil:
-		if len(text) > maxText {
-			text, p.cut = strings.ToValidUTF8(text[:maxText], ""), true
-		}
-		text = visible(text)
+		text = p.fit(visible(text))
 		p.text.WriteString(text)
-		p.size += len(text)
 		if text != "" {
 			p.last = text[len(text)-1]
 		}
@@ -95,6 +95,25 @@ func (p *page) say(text string) {
 		title := strings.Join(strings.Fields(visible(text[:min(len(text), 10*maxTitle)])), " ")
 		p.title = strings.ToValidUTF8(title[:min(len(title), maxTitle)], "")
 	}
+}
+
+// fit gives as much of a text as there is room for, and counts it.
+func (p *page) fit(text string) string {
+	line := 0
+	if p.within(atom.Pre) { // elsewhere what breaks a line is an element
+		line = lineCost * p.nested()
+	}
+	for i := range len(text) {
+		p.size++
+		if text[i] == '\n' {
+			p.size += line
+		}
+		if p.size > maxText {
+			p.cut = true
+			return strings.ToValidUTF8(text[:i], "")
+		}
+	}
+	return text
 }
 
 // flush makes a node of the text so far.
@@ -148,15 +167,11 @@ func (p *page) begin(t *html.Token) {
 // form makes the node of an element, with what the converter has to know.
 func (p *page) form(t *html.Token) *html.Node {
 	n := &html.Node{Type: html.ElementNode, DataAtom: t.DataAtom, Data: t.Data}
-	nested := 0
-	for _, e := range p.open {
-		if slices.Contains(nesting, e.kind) {
-			nested++
-		}
-	}
 	switch {
-	case len(p.open) > maxDepth, nested >= maxNested && slices.Contains(formed, t.DataAtom):
+	case len(p.open) > maxDepth, p.nested() >= maxNested && slices.Contains(formed, t.DataAtom):
 		plain(n)
+	case slices.Contains(headings, t.DataAtom) && slices.ContainsFunc(p.open, func(e element) bool { return slices.Contains(headings, e.kind) }):
+		plain(n) // it would emphasise each line once more
 	case t.DataAtom == atom.Table:
 		for _, e := range p.open {
 			if e.kind == atom.Table {
@@ -247,6 +262,17 @@ func (p *page) close(i int) {
 
 func (p *page) within(kind atom.Atom) bool {
 	return slices.ContainsFunc(p.open, func(e element) bool { return e.kind == kind })
+}
+
+// nested is how many lists and quotations are open that have a form.
+func (p *page) nested() int {
+	n := 0
+	for _, e := range p.open {
+		if slices.Contains(nesting, e.kind) {
+			n++
+		}
+	}
+	return min(n, maxNested)
 }
 
 // rebase takes the address that the page's links start from; the first one counts.

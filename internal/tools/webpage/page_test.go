@@ -1,6 +1,8 @@
 package webpage
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"runtime"
@@ -65,6 +67,7 @@ func TestHostilePages(t *testing.T) {
 		fonts += fmt.Sprintf("<font a=%d><b a=%d>", i, i)
 	}
 	lines := strings.Repeat("line<br>\n", 50_000)
+	numbered := strings.Repeat("<ol>"+strings.Repeat("<li>x", 1000)+"<li>", 6)
 	for name, page := range map[string]string{
 		"formats opened again":      fonts + "</p>" + strings.Repeat("<div>x</div>", 100_000),
 		"pieces of text":            strings.Repeat("x</q>", 300_000),
@@ -83,6 +86,11 @@ func TestHostilePages(t *testing.T) {
 		"bodies":                    strings.Repeat("<body a><html b>", 60_000) + "x",
 		"signs":                     strings.Repeat("[](*_`#|~", 40_000),
 		"code":                      "<pre>" + strings.Repeat("`", 1<<20),
+		"headings":                  strings.Repeat("<h6>", 250) + strings.Repeat("x<br>", 40_000),
+		"headings in formats":       strings.Repeat("<b><h1><i><h2>", 16) + lines,
+		"lines in numbered lists":   numbered + strings.Repeat("x<br>", 200_000),
+		"code in numbered lists":    numbered + "<pre>" + strings.Repeat("\n", 1<<20),
+		"empty code":                strings.Repeat("x ", 200_000) + strings.Repeat("<b><kbd></kbd></b><u></u>", 30_000),
 		"hidden at the bottom":      strings.Repeat("<div>", 300) + "<p hidden>secret",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +105,51 @@ func TestHostilePages(t *testing.T) {
 				t.Error("what is hidden is shown")
 			}
 		})
+	}
+}
+
+// TestSigns has signs that mean something in Markdown without end. What is escaped
+// has to be found without looking for what belongs to each.
+func TestSigns(t *testing.T) {
+	const n = 1 << 12
+	for _, sign := range []string{"[", "]", "(", ")", "*", "_", "`", "<", "#", "|", `\`, "!", "&", "~", "1.", "1) ", "- ", "+ ", "= ", "> ", "![", "[<br>", "*<br>", "<p>-", "<p>1."} {
+		for _, in := range []string{"", "<table><td>", strings.Repeat("<ul><li>", maxNested), "<h1>", "<pre>"} {
+			text, _ := convert(t, in+strings.Repeat(sign, n/len(sign)))
+			if len(text) > 24*n {
+				t.Errorf("%q in %q: %d bytes", sign, in, len(text))
+			}
+		}
+	}
+	if text, _ := convert(t, strings.Repeat("[", n)); text != strings.Repeat(`\[`, n) {
+		t.Errorf("brackets that open nothing are %.20q", text)
+	}
+}
+
+// ending is a context that ends when it has been asked so many times.
+type ending struct {
+	context.Context
+	left *int
+}
+
+func (e ending) Err() error {
+	if *e.left--; *e.left >= 0 {
+		return nil
+	}
+	return context.Canceled
+}
+
+func TestConversionEnds(t *testing.T) {
+	page := strings.Repeat("<p>x</p>", 1000)
+	u := &url.URL{Scheme: "https", Host: "example.com"}
+	after := func(n int) ending { return ending{context.WithoutCancel(t.Context()), &n} }
+	if p := parse(after(10), page, u); p.nodes > 10 {
+		t.Errorf("%d nodes were made", p.nodes)
+	}
+	for _, n := range []int{10, 3500} { // while it is read, while it is written
+		text, _, err := markdown(after(n), page, u)
+		if !errors.Is(err, context.Canceled) || text != "" {
+			t.Errorf("%d bytes, %v", len(text), err)
+		}
 	}
 }
 

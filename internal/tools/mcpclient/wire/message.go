@@ -15,19 +15,24 @@ var (
 	errUnreadable = errors.New("the server sent a JSON-RPC message that cannot be read")
 )
 
-// markedBytes is how much of the beginning and of the end of a text that is no JSON
-// is searched for the mark of JSON-RPC.
-const markedBytes = 4 << 10
+const (
+	// maxBatch is how many messages may come at once.
+	maxBatch = 1000
+	// markedBytes is how much of the beginning and of the end of a text that is no
+	// JSON is searched for the mark of JSON-RPC.
+	markedBytes = 4 << 10
+)
 
 // messages reads what a server sent at once: one message, or the batch of them that
 // MCP 2025-03-26 has. The error is errUnreadable or errNoMessage; what could be read
 // beside it is there.
 func messages(data []byte) ([]*rpc.Message, error) {
-	var batch []json.RawMessage
-	if data = bytes.TrimSpace(data); !bytes.HasPrefix(data, []byte("[")) {
-		batch = []json.RawMessage{data}
-	} else if json.Unmarshal(data, &batch) != nil {
-		return nil, unread(data)
+	batch := []json.RawMessage{bytes.TrimSpace(data)}
+	if bytes.HasPrefix(batch[0], []byte("[")) {
+		var ok bool
+		if batch, ok = items(batch[0]); !ok {
+			return nil, unread(data)
+		}
 	}
 	var list []*rpc.Message
 	var bad error
@@ -47,10 +52,26 @@ func messages(data []byte) ([]*rpc.Message, error) {
 	return list, bad
 }
 
+// items takes a batch apart, unless it is no JSON or has too many.
+func items(data []byte) (list []json.RawMessage, ok bool) {
+	if !json.Valid(data) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	_, err := d.Token() // the bracket
+	for err == nil && d.More() && len(list) <= maxBatch {
+		var one json.RawMessage
+		err = d.Decode(&one)
+		list = append(list, one)
+	}
+	return list, err == nil && len(list) <= maxBatch
+}
+
 // unread is the error for what is no message: a log record or a banner may well look
 // like JSON, or hold messages.
 func unread(data []byte) error {
-	if !bytes.HasPrefix(data, []byte("{")) && !bytes.HasPrefix(data, []byte("[")) {
+	data = bytes.TrimSpace(data)
+	if !bytes.HasPrefix(bytes.TrimLeft(data, "[ \t"), []byte("{")) {
 		return errNoMessage
 	}
 	var object map[string]json.RawMessage

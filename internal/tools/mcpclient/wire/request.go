@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	defaultMaxMessage = 64 << 20
+	defaultMaxMessage = 16 << 20
 	maxRefusal        = 1 << 20 // bytes kept of the body of a status that is no success
 	maxExcerpt        = 300     // bytes of it that a message quotes
 
@@ -43,7 +43,7 @@ type HTTPOptions struct {
 	Authority Authority
 	Log       *slog.Logger
 	// MaxMessage is how large a message of the server may be, in bytes after
-	// decompression; 0 is 64 MiB.
+	// decompression; 0 is 16 MiB.
 	MaxMessage int64
 	// Listen opens a stream for what the server says outside of requests, in
 	// protocol versions up to 2025-11-25 over streamable HTTP.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adkmcp/adkmcp/internal/tools/process"
 )
 
 // unreadables are what should be messages, and may be what a call waits for.
@@ -20,6 +22,7 @@ func unreadables() map[string]string {
 		"other version":  `{"jsonrpc":"1.0","id":"a","result":{}}`,
 		"no content":     `{"jsonrpc":"2.0","id":"a"}`,
 		"wrong method":   `{"jsonrpc":"2.0","id":"a","method":{}}`,
+		"long batch":     "[" + strings.Repeat(`{"jsonrpc":"2.0","id":"a","result":{}},`, maxBatch) + result("a") + "]",
 		"cut batch":      `[{"jsonrpc":"2.0","id":"a","result":{}}`,
 		"in a batch":     `[7,{"jsonrpc":"2.0","id":"a"},7]`,
 		"two in a line":  `{"jsonrpc":"2.0","id":"b","result":{}}{"jsonrpc":"2.0","id":"a","result":{}}`,
@@ -30,7 +33,7 @@ func unreadables() map[string]string {
 // banners are not, though they look similar.
 func banners() []string {
 	return []string{`Welcome`, `7`, `[]`, `{}`, `[INFO] got {"jsonrpc":"2.0"`, `sent {"jsonrpc":"2.0","id":1`,
-		`{"level":"info","got":{"jsonrpc":"2.0"}}`, `{"level":"info","got":"{\"jsonrpc\":\"2.0\"}"}`, `{"x":` + strings.Repeat(" ", 5000) + `"jsonrpc"` + strings.Repeat(" ", 5000)}
+		`{"level":"info","got":{"jsonrpc":"2.0"}}`, `{"level":"info","got":"{\"jsonrpc\":\"2.0\"}"}`, `{"x":` + strings.Repeat(" ", 5000) + `"jsonrpc"` + strings.Repeat("x", 5000)}
 }
 
 func TestUnreadable(t *testing.T) {
@@ -85,6 +88,14 @@ func TestUnreadableEnds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDefaultMessage: without a bound there is one.
+func TestDefaultMessage(t *testing.T) {
+	tr := NewStdio(process.Spec{}, StdioOptions{Log: quiet()}).(*stdio)
+	if tr.o.MaxMessage != 16<<20 {
+		t.Error(tr.o.MaxMessage)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,6 +134,25 @@ func (p *Parameter) Write(raw document.Value) ([]string, error) {
 		return nil, nil
 	}
 	return p.named(v), nil
+}
+
+// Beside gives the names in texts of [Parameter.Write] that are not the parameter's
+// own: an object with explode, and one of style deepObject, brings its own.
+func (p *Parameter) Beside(texts []string) []string {
+	var names []string
+	for _, text := range texts {
+		name, _, _ := strings.Cut(text, "=")
+		if name == p.Name {
+			continue
+		}
+		if decoded, err := url.PathUnescape(name); err == nil {
+			name = decoded
+		}
+		if name != p.Name {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // segment writes a value in the styles of a path, which are those of RFC 6570.
