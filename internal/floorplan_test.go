@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -140,8 +141,22 @@ func (s *source) lines(n ast.Node) int {
 	return count
 }
 
+// sources are all Go files; they are read once for all tests.
 func sources(t *testing.T) []*source {
 	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("found %d Go files only", len(all))
+	}
+	return all
+}
+
+var parsed = sync.OnceValues(parseAll)
+
+func parseAll() ([]*source, error) {
 	var all []*source
 	err := filepath.WalkDir("..", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
@@ -163,13 +178,7 @@ func sources(t *testing.T) []*source {
 		all = append(all, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 50 {
-		t.Fatalf("found %d Go files only", len(all))
-	}
-	return all
+	return all, err
 }
 
 // codeLines finds the lines that are neither blank nor wholly comment.
