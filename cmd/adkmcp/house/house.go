@@ -86,6 +86,7 @@ func Build(o Options) (*House, load.Problems) {
 	h.Artifacts = artifact.NewMemory(artifact.MemoryOptions{IdleTTL: max(o.Bounds.TTL, artifact.DefaultIdleTTL), Now: o.Now, Log: o.Log})
 	h.closers = append(h.closers, h.Artifacts.Close)
 	h.memory = memory.NewMemory(memory.Options{})
+	h.closers = append(h.closers, h.memory.Close)
 	h.servers = mcpclient.NewPool(mcpclient.PoolOptions{Now: o.Now, Log: o.Log, Browser: o.Login, Interactive: o.Login != nil, Version: o.Version})
 	h.closers = append(h.closers, h.servers.Close)
 	var problems load.Problems
