@@ -9,6 +9,8 @@ package config
 import (
 	"encoding/json"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"google.golang.org/genai"
 )
 
@@ -49,17 +51,22 @@ type Agent struct {
 	OutputSchema json.RawMessage `yaml:"output_schema" type:"object" doc:"A JSON Schema of type object that the answer, then JSON, must match."`
 
 	IncludeContents string                       `yaml:"include_contents" default:"default" enum:"default,none" doc:"none: the model sees the current turn only."`
-	Generate        *genai.GenerateContentConfig `yaml:"generate_content_config" doc:"Settings of the Gemini API such as temperature, in camelCase or snake_case."`
+	Generate        *genai.GenerateContentConfig `yaml:"generate_content_config" doc:"Settings of an answer such as temperature, as ADK and the Gemini API call them, in camelCase or snake_case."`
 	State           map[string]any               `yaml:"state" doc:"The session's state at the start of a conversation."` // numbers are json.Number
-	Limits          Limits                       `yaml:"limits" doc:"Bounds of one turn."`
+	Limits          Limits                       `yaml:"limits" doc:"Bounds of one turn, and of one conversation."`
+	Compaction      *Compaction                  `yaml:"events_compaction_config" doc:"When older turns give way to a summary by the model; the keys are ADK's."`
 	Serve           Serve                        `yaml:"serve" doc:"How the agent looks as an MCP tool."`
 }
 
-// Limits bound one turn.
+// Limits bound one turn, and one conversation.
 type Limits struct {
 	MaxModelCalls  int      `yaml:"max_model_calls" default:"50" min:"1" doc:"Model calls of one turn."`
 	MaxTotalTokens int64    `yaml:"max_total_tokens" default:"200000" min:"1" doc:"Tokens of one turn, as the model's service counts them."`
+	MaxCost        float64  `yaml:"max_cost" min:"0" doc:"US dollars of one turn; needs the model's price."` // 0 for none
 	Timeout        Duration `yaml:"timeout" default:"10m" doc:"How long one turn may take."`
+
+	MaxConversationTokens int64   `yaml:"max_conversation_tokens" min:"1" doc:"Tokens of one conversation; after that it takes no more turns."` // 0 for none
+	MaxConversationCost   float64 `yaml:"max_conversation_cost" min:"0" doc:"US dollars of one conversation; needs the model's price."`         // 0 for none
 }
 
 // Serve says how the agent looks as an MCP tool.
@@ -100,7 +107,7 @@ type Prompt struct {
 	Title       string           `yaml:"title" doc:"The name that people see."`
 	Description string           `yaml:"description" doc:"What the prompt is for."`
 	Arguments   []PromptArgument `yaml:"arguments" doc:"What the user is asked for."`
-	Text        *Template        `yaml:"text" doc:"The only message, from the user; {name} is an argument."`
+	Text        *template.Text   `yaml:"text" doc:"The only message, from the user; {name} is an argument."`
 	Messages    []PromptMessage  `yaml:"messages" doc:"Several messages."`
 }
 
@@ -115,10 +122,10 @@ type PromptArgument struct {
 // PromptMessage is one message of a [Prompt]. Exactly one of Text, File and
 // Resource is set.
 type PromptMessage struct {
-	Role     string    `yaml:"role" default:"user" enum:"user,assistant" doc:"Who says it."`
-	Text     *Template `yaml:"text" doc:"Text; {name} is an argument."`
-	File     string    `yaml:"file" env:"true" doc:"A file that the message holds: an image, audio or other data, relative to this file."` // absolute after loading
-	Resource *Template `yaml:"resource" doc:"The URI of one of this agent's resources, which the message embeds; {name} is an argument."`
+	Role     string         `yaml:"role" default:"user" enum:"user,assistant" doc:"Who says it."`
+	Text     *template.Text `yaml:"text" doc:"Text; {name} is an argument."`
+	File     string         `yaml:"file" env:"true" doc:"A file that the message holds: an image, audio or other data, relative to this file."` // absolute after loading
+	Resource *template.Text `yaml:"resource" doc:"The URI of one of this agent's resources, which the message embeds; {name} is an argument."`
 }
 
 // Resource is a resource of MCP. Exactly one of URI and URITemplate, and of Text
@@ -130,8 +137,8 @@ type Resource struct {
 	Title       string              `yaml:"title" doc:"The name that people see."`
 	Description string              `yaml:"description" doc:"What the resource holds."`
 	MIMEType    string              `yaml:"mime_type" pattern:"^[a-z]+/[A-Za-z0-9.+-]+(;.*)?$" form:"a MIME type such as text/markdown" doc:"Its MIME type; by default that of the file's ending, else text/plain."`
-	Text        *Template           `yaml:"text" doc:"What it holds; {name} is a place of uri_template."`
-	File        *Template           `yaml:"file" doc:"The file that it is, relative to this file; {name} is a place of uri_template and never leaves the folder before it."` // absolute after loading; see [Template.SplitFolder]
+	Text        *template.Text      `yaml:"text" doc:"What it holds; {name} is a place of uri_template."`
+	File        *template.Text      `yaml:"file" doc:"The file that it is, relative to this file; {name} is a place of uri_template and never leaves the folder before it."` // absolute after loading; see [template.Text.SplitFolder]
 	Values      map[string][]string `yaml:"values" doc:"For the places of uri_template: values that the host offers to complete."`
 }
 
@@ -154,37 +161,3 @@ const (
 	PerProcess    Conversation = "process"    // stdio only
 	NoHistory     Conversation = "none"
 )
-
-// Model names a model and how to reach it. In YAML it is a name, a
-// provider/name, or a mapping.
-type Model struct {
-	Provider string            `yaml:"provider" env:"true" enum:"gemini,scripted" why:"this version reaches Gemini and plays scripts" doc:"Who runs the model; derived from the name where it can be."`
-	Name     string            `yaml:"name" env:"true" doc:"The model's name, such as gemini-flash-latest."`
-	BaseURL  string            `yaml:"base_url" env:"true" doc:"Another address of the provider's API."`
-	APIKey   Secret            `yaml:"api_key" env:"true" doc:"The key, best as ${VAR}; by default the provider's own variables."`
-	Headers  map[string]Secret `yaml:"headers" env:"true" doc:"More headers for each request to the model."`
-	Timeout  Duration          `yaml:"timeout" env:"true" default:"5m" doc:"How long one model call may take."`
-	Retries  int               `yaml:"retries" env:"true" default:"3" min:"0" max:"100" doc:"How often a call is tried again after rate limits and outages."`
-	Script   []Rule            `yaml:"script" env:"false" doc:"What a scripted model says and calls; the first rule that fits plays."`
-}
-
-// Rule is one rule of a scripted model.
-type Rule struct {
-	Match string `yaml:"match" doc:"An RE2 pattern for the caller's newest text; without one the rule always fits."`
-	Steps []Step `yaml:"steps" required:"true" doc:"One step for each model call of the turn; the last one plays again and again."`
-}
-
-// Step is what a scripted model does on one model call: say something and
-// call tools, or reply and be done.
-type Step struct {
-	Say   string       `yaml:"say" doc:"Text beside the calls."`
-	Reply string       `yaml:"reply" doc:"The answer. {name} is a group of the pattern or the last result of a tool."`
-	Files []string     `yaml:"files" env:"false" doc:"Files that go along with the reply, relative to this file."` // absolute after loading
-	Call  []ScriptCall `yaml:"call" doc:"Calls that run at the same time, each a mapping of the tool's name to its arguments."`
-}
-
-// ScriptCall is a tool call of a scripted model.
-type ScriptCall struct {
-	Tool string
-	Args json.RawMessage // a JSON object in the file's order, numbers as written; {name} places inside strings
-}

@@ -1,10 +1,14 @@
 package config
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/adkmcp/adkmcp/internal/config/template"
+)
 
 // Tool is one entry of an agent's tools. Exactly one of Builtin, Shell, HTTP,
-// Ask, MCP, OpenAPI and Agent is set. The last three need no name; what an mcp or
-// openapi entry gives has names of its own.
+// Ask, MCP, OpenAPI, Agent and HostedMCP is set. The last four need no name; what an
+// mcp, openapi or hosted_mcp entry gives has names of its own.
 type Tool struct {
 	Pos Position `yaml:"-"`
 
@@ -55,6 +59,8 @@ type Tool struct {
 	MCP     *MCP       `yaml:"mcp" doc:"The tools of an MCP server: its name in mcp_servers, or the server itself."`
 	OpenAPI *OpenAPI   `yaml:"openapi" doc:"The operations of an OpenAPI document: its path or URL, or a mapping."`
 	Agent   *AgentTool `yaml:"agent" doc:"Another agent as a tool: the path of its file, or the agent itself."`
+
+	HostedMCP *HostedMCP `yaml:"hosted_mcp" doc:"The tools of an MCP server that the model's own service calls; provider openai."`
 }
 
 // Parameter is one declared argument of a tool with a kind key.
@@ -171,7 +177,7 @@ type Builtin struct {
 
 // Ask puts a form before the person who waits for the answer.
 type Ask struct {
-	Message Template        `yaml:"message" required:"true" doc:"What the person reads; {name} is a parameter."`
+	Message template.Text   `yaml:"message" required:"true" doc:"What the person reads; {name} is a parameter."`
 	Form    json.RawMessage `yaml:"form" type:"object" doc:"The fields: a flat JSON Schema of type object, as MCP elicitation takes it; by default one text, which the model gets as it is."`
 }
 
@@ -179,54 +185,54 @@ type Ask struct {
 // may be just the argv list. A program that is named with a slash is absolute
 // after loading.
 type Shell struct {
-	Command          []Template          `yaml:"command" doc:"The program and its arguments; {name} is a parameter."`
-	Script           string              `yaml:"script" doc:"A script, in a file whose path is appended to the interpreter; parameters come as environment variables."`
-	Interpreter      []Template          `yaml:"interpreter" doc:"What runs the script; by default sh."`
-	Stdin            *Template           `yaml:"stdin" doc:"Text for the standard input; by default it is empty."`
-	Dir              string              `yaml:"dir" env:"true" doc:"The working directory, relative to this file; by default the folder of this file."` // absolute after loading
-	Env              map[string]Template `yaml:"env" doc:"Environment variables on top of a minimal environment."`                                       // no places
-	PassEnv          []string            `yaml:"pass_env" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" form:"the name of an environment variable" doc:"Environment variables that are passed on."`
-	SuccessExitCodes []int               `yaml:"success_exit_codes" default:"0" min:"0" max:"255" doc:"Exit codes that are no failure."`
-	Output           string              `yaml:"output" default:"text" pattern:"^(text|json|[a-z]+/[A-Za-z0-9.+-]+)$" form:"text, json or a MIME type such as image/png" doc:"What the program prints: text, json, or a MIME type."`
-	Concurrency      int                 `yaml:"concurrency" default:"4" min:"1" max:"1000" doc:"How many calls run at the same time."`
+	Command          []template.Text          `yaml:"command" doc:"The program and its arguments; {name} is a parameter."`
+	Script           string                   `yaml:"script" doc:"A script, in a file whose path is appended to the interpreter; parameters come as environment variables."`
+	Interpreter      []template.Text          `yaml:"interpreter" doc:"What runs the script; by default sh."`
+	Stdin            *template.Text           `yaml:"stdin" doc:"Text for the standard input; by default it is empty."`
+	Dir              string                   `yaml:"dir" env:"true" doc:"The working directory, relative to this file; by default the folder of this file."` // absolute after loading
+	Env              map[string]template.Text `yaml:"env" doc:"Environment variables on top of a minimal environment."`                                       // no places
+	PassEnv          []string                 `yaml:"pass_env" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" form:"the name of an environment variable" doc:"Environment variables that are passed on."`
+	SuccessExitCodes []int                    `yaml:"success_exit_codes" default:"0" min:"0" max:"255" doc:"Exit codes that are no failure."`
+	Output           string                   `yaml:"output" default:"text" pattern:"^(text|json|[a-z]+/[A-Za-z0-9.+-]+)$" form:"text, json or a MIME type such as image/png" doc:"What the program prints: text, json, or a MIME type."`
+	Concurrency      int                      `yaml:"concurrency" default:"4" min:"1" max:"1000" doc:"How many calls run at the same time."`
 }
 
 // HTTP makes one request.
 type HTTP struct {
-	Method     string              `yaml:"method" default:"GET" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" doc:"The HTTP method."`
-	URL        string              `yaml:"url" required:"true" doc:"An RFC 6570 template; {name} is a parameter."` // ${VAR} replaced, braces of such values percent-encoded
-	Headers    map[string]Template `yaml:"headers" doc:"Headers; {name} is a parameter."`
-	Query      []QueryParam        `yaml:"query" entries:"true" doc:"Query parameters; {name} is a parameter."`
-	Body       *Body               `yaml:"body" doc:"The request's body: json, form, multipart or raw."`
-	Auth       *Auth               `yaml:"auth" env:"true" doc:"How requests are signed: bearer, basic or header."`
-	AllowHosts []string            `yaml:"allow_hosts" pattern:"^[A-Za-z0-9._:\\[\\]-]+$" form:"a host name" doc:"Hosts that redirects may lead to, besides the URL's own."`
-	Result     string              `yaml:"result" doc:"A jq program that picks the result out of a JSON answer."`
+	Method     string                   `yaml:"method" default:"GET" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" doc:"The HTTP method."`
+	URL        string                   `yaml:"url" required:"true" doc:"An RFC 6570 template; {name} is a parameter."` // ${VAR} replaced, braces of such values percent-encoded
+	Headers    map[string]template.Text `yaml:"headers" doc:"Headers; {name} is a parameter."`
+	Query      []QueryParam             `yaml:"query" entries:"true" doc:"Query parameters; {name} is a parameter."`
+	Body       *Body                    `yaml:"body" doc:"The request's body: json, form, multipart or raw."`
+	Auth       *Auth                    `yaml:"auth" env:"true" doc:"How requests are signed: bearer, basic or header."`
+	AllowHosts []string                 `yaml:"allow_hosts" pattern:"^[A-Za-z0-9._:\\[\\]-]+$" form:"a host name" doc:"Hosts that redirects may lead to, besides the URL's own."`
+	Result     string                   `yaml:"result" doc:"A jq program that picks the result out of a JSON answer."`
 }
 
 // QueryParam is one query parameter; a value that is exactly the place of a
 // list gives one parameter per item.
 type QueryParam struct {
 	Name  string
-	Value Template
+	Value template.Text
 }
 
 // Part is one part of a multipart body. In YAML it may be just the text.
 type Part struct {
-	Name        string    `yaml:"-"`
-	Value       Template  `yaml:"value" required:"true" doc:"What the part holds; {name} is a parameter, and a list gives one part per item."`
-	Filename    *Template `yaml:"filename" doc:"The name of a file that the part is said to be; {name} is a parameter."`
-	ContentType string    `yaml:"content_type" doc:"The part's MIME type."`
-	Base64      bool      `yaml:"base64" doc:"The value is base64 and is sent decoded."`
+	Name        string         `yaml:"-"`
+	Value       template.Text  `yaml:"value" required:"true" doc:"What the part holds; {name} is a parameter, and a list gives one part per item."`
+	Filename    *template.Text `yaml:"filename" doc:"The name of a file that the part is said to be; {name} is a parameter."`
+	ContentType string         `yaml:"content_type" doc:"The part's MIME type."`
+	Base64      bool           `yaml:"base64" doc:"The value is base64 and is sent decoded."`
 }
 
 // Body is a request body; exactly one of JSON, Form, Multipart and Raw is set.
 type Body struct {
 	// JSON is in the file's order. Each string in it is a template for
-	// [ParsePlaces]; variables have been replaced.
+	// [template.ParsePlaces]; variables have been replaced.
 	JSON        json.RawMessage `yaml:"json" doc:"A JSON value; {name} in its texts is a parameter, and a text that is just that takes the parameter's type."`
 	Form        []QueryParam    `yaml:"form" entries:"true" doc:"Fields of a form; {name} is a parameter."`
 	Multipart   []Part          `yaml:"multipart" entries:"true" doc:"Parts of a multipart/form-data body."`
-	Raw         *Template       `yaml:"raw" doc:"Text; {name} is a parameter."`
+	Raw         *template.Text  `yaml:"raw" doc:"Text; {name} is a parameter."`
 	ContentType string          `yaml:"content_type" doc:"The body's MIME type, where it is not that of its kind."`
 }
 

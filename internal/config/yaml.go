@@ -1,8 +1,6 @@
 package config
 
 import (
-	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
@@ -71,16 +69,6 @@ func (s *Secret) DecodeYAML(c *strictyaml.Cursor) {
 // DescribeYAML is the schema of DecodeYAML.
 func (*Secret) DescribeYAML(*strictyaml.Generator) strictyaml.Object { return textSchema() }
 
-// DecodeYAML reads a text with places.
-func (t *Template) DecodeYAML(c *strictyaml.Cursor) {
-	if text, ok := c.Text(); ok {
-		*t = ParseTemplate(text)
-	}
-}
-
-// DescribeYAML is the schema of DecodeYAML.
-func (*Template) DescribeYAML(*strictyaml.Generator) strictyaml.Object { return textSchema() }
-
 // DecodeYAML reads one entry of a query or a form.
 func (q *QueryParam) DecodeYAML(c *strictyaml.Cursor) {
 	q.Name = c.Key()
@@ -103,75 +91,4 @@ func (m *Part) DecodeYAML(c *strictyaml.Cursor) {
 // DescribeYAML is the schema of DecodeYAML.
 func (*Part) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 	return strictyaml.AnyOf(textSchema(), g.Struct(Part{}))
-}
-
-// The providers that this version has.
-const (
-	Gemini   = "gemini"
-	Scripted = "scripted"
-)
-
-// DecodeYAML reads a name, a provider/name or a mapping.
-func (m *Model) DecodeYAML(c *strictyaml.Cursor) {
-	*m = Model{}
-	switch c.Node().Kind {
-	case strictyaml.Mapping:
-		c.DecodeStruct(m)
-	case strictyaml.Scalar:
-		c.Defaults(m)
-		m.Name, _ = c.Text()
-	default:
-		c.Wrong("a model's name or a mapping")
-	}
-	if m.Name != "" && c.Node().Get("provider") == nil {
-		m.derive(c)
-	}
-}
-
-// derive finds the provider that a model's name stands for.
-func (m *Model) derive(c *strictyaml.Cursor) {
-	const hint = "this version has gemini-* and gemini/NAME, and provider: scripted with a script"
-	provider, name, prefixed := strings.Cut(m.Name, "/")
-	switch {
-	case !prefixed && strings.HasPrefix(m.Name, "gemini-"):
-		m.Provider = Gemini
-	case prefixed && provider == Gemini && name != "":
-		m.Provider, m.Name = provider, name
-	default:
-		c.KeyErrorf("name", hint, "the name does not say which provider runs the model")
-	}
-}
-
-// DescribeYAML is the schema of DecodeYAML.
-func (*Model) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
-	return strictyaml.AnyOf(textSchema(), g.Struct(Model{}))
-}
-
-// DecodeYAML reads a mapping of one tool to its arguments.
-func (s *ScriptCall) DecodeYAML(c *strictyaml.Cursor) {
-	const want = "a mapping of one tool to its arguments"
-	calls := c.Pairs(want)
-	if calls == nil {
-		return
-	}
-	if len(calls) != 1 {
-		c.Errorf("begin each call with a dash of its own", "want %s, not of %d", want, len(calls))
-		return
-	}
-	s.Tool = calls[0].Key()
-	switch n := calls[0].Node(); {
-	case n.IsNull():
-		s.Args = json.RawMessage("{}")
-	case n.Kind != strictyaml.Mapping:
-		calls[0].Wrong("a mapping of arguments")
-	default:
-		s.Args, _ = calls[0].JSON()
-	}
-}
-
-// DescribeYAML is the schema of DecodeYAML.
-func (*ScriptCall) DescribeYAML(*strictyaml.Generator) strictyaml.Object {
-	args := strictyaml.Object{{Key: "type", Value: []string{"object", "null"}}}
-	return strictyaml.Object{{Key: "type", Value: "object"}, {Key: "minProperties", Value: 1}, {Key: "maxProperties", Value: 1},
-		{Key: "additionalProperties", Value: args}}
 }

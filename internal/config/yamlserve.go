@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // DecodeYAML reads a text such as 30s, or auto.
@@ -44,9 +45,9 @@ func (*Attachments) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 
 // prose reads a template anew that is prose or names something: there a dollar
 // is a dollar. The text stands at n.
-func prose(n *strictyaml.Node, t *Template) {
+func prose(n *strictyaml.Node, t *template.Text) {
 	if n != nil && t != nil && n.Kind == strictyaml.Scalar {
-		*t = ParsePlaces(n.Text)
+		*t = template.ParsePlaces(n.Text)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // DecodeYAML reads an argv list or a mapping.
@@ -23,13 +24,13 @@ func (s *Shell) DecodeYAML(c *strictyaml.Cursor) {
 		c.Wrong("an argv list or a mapping")
 	}
 	if s.Script != "" && s.Interpreter == nil {
-		s.Interpreter = []Template{ParseTemplate("sh")}
+		s.Interpreter = []template.Text{template.Parse("sh")}
 	}
 }
 
 // DescribeYAML is the schema of DecodeYAML.
 func (*Shell) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
-	return strictyaml.AnyOf(g.Of([]Template{}), g.Struct(Shell{}))
+	return strictyaml.AnyOf(g.Of([]template.Text{}), g.Struct(Shell{}))
 }
 
 // DecodeYAML reads a mapping.
@@ -103,10 +104,10 @@ func (*Parameter) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 }
 
 // kindKeys say what kind of tool an entry is.
-var kindKeys = []string{"shell", "http", "ask", "mcp", "openapi", "agent"}
+var kindKeys = []string{"shell", "http", "ask", "mcp", "openapi", "agent", "hosted_mcp"}
 
 // anyKind names them in messages.
-const anyKind = "shell, http, ask, mcp, openapi or agent"
+const anyKind = "shell, http, ask, mcp, openapi, agent or hosted_mcp"
 
 // toolsetKeys choose and name the tools of the kinds that give several.
 var toolsetKeys = []string{"include", "exclude", "prefix"}
@@ -179,6 +180,10 @@ func (t *Tool) decodedKind(c *strictyaml.Cursor, kind string) {
 		whose := map[string]string{"mcp": "server", "openapi": "document"}[kind]
 		refuseBeside(c, fmt.Sprintf(ownDescription, whose), "remove it; prefix goes before the names, include and exclude choose among them",
 			"name", "description", "parameters", "input_schema", "args")
+		return
+	case "hosted_mcp":
+		refuseBeside(c, "the model's service asks the server itself", "remove it; allowed_tools in hosted_mcp chooses among its tools",
+			"name", "description", "parameters", "input_schema", "args", "include", "exclude", "prefix")
 		return
 	case "agent":
 		refuseBeside(c, "the agent takes what its own input_schema says, by default one text", "remove it", "parameters", "input_schema", "args")
@@ -254,7 +259,7 @@ func (*Tool) DescribeYAML(g *strictyaml.Generator) strictyaml.Object {
 		}
 	}
 	none := strictyaml.Object{{Key: "not", Value: strictyaml.AnyOf(one...)}}
-	named := strictyaml.Object{{Key: "not", Value: strictyaml.AnyOf(require("mcp"), require("openapi"), require("agent"))}}
+	named := strictyaml.Object{{Key: "not", Value: strictyaml.AnyOf(require("mcp"), require("openapi"), require("agent"), require("hosted_mcp"))}}
 	ours := append(g.Struct(Tool{}), strictyaml.Member{Key: "not", Value: strictyaml.AnyOf(two...)}, strictyaml.Member{Key: "allOf", Value: []strictyaml.Object{
 		{{Key: "if", Value: none}, {Key: "then", Value: nameIn(slices.Sorted(maps.Keys(builtins)))}},
 		{{Key: "if", Value: named}, {Key: "then", Value: require("name")}},
@@ -311,10 +316,10 @@ func (t *Tool) schema(whole *strictyaml.Node) json.RawMessage {
 }
 
 // Names lists the tools that a model sees of an entry, as far as the file says it:
-// those of an mcp or openapi entry are known only when it is used.
+// those of an mcp, openapi or hosted_mcp entry are known only when it is used.
 func (t *Tool) Names() []string {
 	switch {
-	case t.MCP != nil || t.OpenAPI != nil:
+	case t.MCP != nil || t.OpenAPI != nil || t.HostedMCP != nil:
 		return nil
 	case t.Builtin == nil:
 		return []string{t.Name}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // Case 15 of the shell tools: of fifty calls three run at the same time, and
@@ -23,7 +24,7 @@ func TestShellCase15Concurrency(t *testing.T) {
 	script.Parameters = []config.Parameter{{Name: "n", Schema: json.RawMessage(`{"type":"integer"}`)}}
 	script.Shell = &config.Shell{
 		Script:      `touch running.$n; ls | grep -c '^running' ; sleep 0.05; rm running.$n; echo $n`,
-		Interpreter: []config.Template{config.ParseTemplate("sh")}, Dir: t.TempDir(), SuccessExitCodes: []int{0}, Output: "text", Concurrency: 3,
+		Interpreter: []template.Text{template.Parse("sh")}, Dir: t.TempDir(), SuccessExitCodes: []int{0}, Output: "text", Concurrency: 3,
 	}
 	a := file(script)
 	a.LookupEnv = os.LookupEnv

@@ -16,6 +16,12 @@ func newHosted(name string) *hosted {
 		Hints: agent.Hints{ReadOnly: true, ClosedWorld: name == "code_execution"}}}
 }
 
+// newHostedServer stands for the tools of an MCP server that the model's own
+// service calls. What they do is not known, so nothing good is said of them.
+func newHostedServer(label string) *hosted {
+	return &hosted{agent.Spec{Name: "mcp_" + label, Hosted: "mcp:" + label, Description: "An MCP server that the model's own service calls.", Parameters: json.RawMessage(`{"type":"object"}`)}}
+}
+
 // Spec implements [agent.Tool].
 func (h *hosted) Spec() *agent.Spec { return &h.spec }
 

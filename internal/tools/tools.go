@@ -86,6 +86,9 @@ var kinds = []kind{
 		inner := p.Inner(t.Agent.Agent)
 		return one(agenttool.New(t, agenttool.Options{Runner: inner.Runner, Hints: inner.Tools.Hints(), Store: inner.Runner.Store, Artifacts: p.Artifacts}))
 	}},
+	{"hosted_mcp", func(t *config.Tool) bool { return t.HostedMCP != nil }, func(t *config.Tool, _ *parts) (agent.Toolset, error) {
+		return agent.Static{newHostedServer(t.HostedMCP.ServerLabel)}, nil
+	}},
 	{"ask", func(t *config.Tool) bool { return t.Ask != nil }, func(t *config.Tool, _ *parts) (agent.Toolset, error) {
 		return one(ask.New(t))
 	}},

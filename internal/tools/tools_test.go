@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -70,7 +72,7 @@ func files(line int, root string) config.Tool {
 
 func program(line int, name string) config.Tool {
 	t := entry(line, name)
-	t.Shell = &config.Shell{Dir: os.TempDir(), Command: []config.Template{config.ParseTemplate("git"), config.ParseTemplate("status")}, SuccessExitCodes: []int{0}, Concurrency: 4}
+	t.Shell = &config.Shell{Dir: os.TempDir(), Command: []template.Text{template.Parse("git"), template.Parse("status")}, SuccessExitCodes: []int{0}, Concurrency: 4}
 	return t
 }
 
@@ -82,7 +84,7 @@ func request(line int, name string) config.Tool {
 
 func question(line int, name string) config.Tool {
 	t := entry(line, name)
-	t.Ask = &config.Ask{Message: config.ParsePlaces("Which one?")}
+	t.Ask = &config.Ask{Message: template.ParsePlaces("Which one?")}
 	return t
 }
 

@@ -1,11 +1,11 @@
 package check
 
 import (
-	"maps"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/config/template"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -18,9 +18,6 @@ func (f *File) Check() {
 	a := f.Agent
 	f.checkName(At("name"), a.Name)
 	f.checkName(At("serve").Key("name"), a.Serve.Name)
-	if !f.Inherited {
-		f.checkModel(&a.Model, At("model"))
-	}
 	f.checkInstruction()
 	f.checkSchemas()
 	for _, key := range []string{"candidate_count", "candidateCount"} {
@@ -34,7 +31,6 @@ func (f *File) Check() {
 		f.checkTool(&a.Tools[i], p)
 		f.checkToolNames(&a.Tools[i], p, first)
 	}
-	f.checkHosted()
 	f.checkMemory()
 	if !f.Inherited {
 		f.checkScript(f.callable())
@@ -90,45 +86,8 @@ func (f *File) checkToolNames(t *config.Tool, p *strictyaml.Path, first map[stri
 	}
 }
 
-func (f *File) checkModel(m *config.Model, p *strictyaml.Path) {
-	if f.Unset[p.String()] || f.Unset[p.Key("name").String()] || f.Unset[p.Key("provider").String()] {
-		return
-	}
-	script := p.Key("script")
-	switch {
-	case !f.ok(p):
-	case m.Provider == "" && len(m.Script) > 0:
-		f.errorf(script, "add provider: scripted", "only the scripted provider plays a script")
-	case m.Provider == "":
-		f.errorf(p, "add name: gemini-flash-latest", "names neither a model nor a provider")
-	case m.Provider == config.Scripted && len(m.Script) == 0:
-		f.errorf(p, "add script: with a list of rules", "the scripted provider has no script")
-	case m.Provider != config.Scripted && f.node(script) != nil:
-		f.errorf(script, "remove it, or say provider: scripted", "the provider %s plays no script", m.Provider)
-	case m.Provider == config.Gemini && m.Name == "":
-		f.errorf(p, "add name: gemini-flash-latest", "has no name")
-	}
-	f.checkBaseURL(m, p.Key("base_url"))
-	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
-		f.checkHeader(p.Key("headers").Key(name), name, m.Headers[name].Reveal())
-	}
-}
-
-func (f *File) checkBaseURL(m *config.Model, p *strictyaml.Path) {
-	if m.BaseURL == "" || f.Unset[p.String()] {
-		return
-	}
-	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		f.errorf(p, "", "want a URL such as https://host/path")
-		return
-	}
-	if u.Scheme == "http" && !isLoopback(u.Hostname()) && !m.APIKey.IsZero() {
-		f.warnf(p, "use https", "the key is sent without encryption")
-	}
-}
-
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host of a URL is this machine.
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
@@ -147,7 +106,7 @@ func (f *File) checkHeader(p *strictyaml.Path, name string, values ...string) {
 func (f *File) checkInstruction() {
 	a := f.Agent
 	seen := map[string]bool{}
-	for _, s := range config.ParseInstruction(a.Instruction) {
+	for _, s := range template.ParseInstruction(a.Instruction) {
 		name := s.Key
 		if name == "" || s.Optional || seen[name] {
 			continue
@@ -155,7 +114,7 @@ func (f *File) checkInstruction() {
 		seen[name] = true
 		_, given := a.State[name]
 		switch {
-		case strings.HasPrefix(name, config.ArtifactPrefix):
+		case strings.HasPrefix(name, template.ArtifactPrefix):
 			f.warnf(At("instruction"), "let the model call load_artifacts, and write {"+name+"?} if it may be missing", "{%s} names an artifact, and this version puts none into instructions", name)
 		case strings.Contains(name, ":"): // other conversations or tools may set it
 		case !given && name != a.OutputKey:

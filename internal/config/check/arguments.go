@@ -7,6 +7,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/schema"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // argument is what the checks know of one name that places may have.
@@ -62,7 +63,7 @@ func (as *arguments) declared() []string {
 }
 
 // template notes the places of a template.
-func (as *arguments) template(t config.Template, p *strictyaml.Path) {
+func (as *arguments) template(t template.Text, p *strictyaml.Path) {
 	for _, name := range t.Places() {
 		as.place(name, p)
 	}
@@ -102,7 +103,7 @@ func (f *File) fromParameters(t *config.Tool, p *strictyaml.Path, as *arguments)
 	for i := range t.Parameters {
 		param, q := &t.Parameters[i], p.Key(t.Parameters[i].Name)
 		as.add(param.Name, q, param.Optional && param.Default == nil)
-		if !config.IsParameterName(param.Name) {
+		if !template.IsParameterName(param.Name) {
 			f.errorf(q, "", "want a letter or _, then letters, digits, _ and - in the name of a parameter")
 		}
 		each = append(each, f.schema(param.Schema, q))

@@ -54,49 +54,24 @@ var hosted = map[string]string{
 	"url_context":    "use load_web_page",
 }
 
+// Instead says what to use in place of a tool that the Gemini API runs itself;
+// empty for any other tool.
+func Instead(t *config.Tool) string {
+	if t.Builtin == nil {
+		return ""
+	}
+	return hosted[t.Name]
+}
+
 // isHosted reports whether the model's own service runs a tool.
-func isHosted(t *config.Tool) bool { return t.Builtin != nil && hosted[t.Name] != "" }
+func isHosted(t *config.Tool) bool { return Instead(t) != "" || t.HostedMCP != nil }
+
+// IsFunction reports whether a tool is a function that the model calls.
+func IsFunction(t *config.Tool) bool { return isFunction(t) }
 
 // isFunction reports whether a tool is a function that the model calls.
 func isFunction(t *config.Tool) bool {
 	return !isHosted(t) && (t.Builtin == nil || t.Name != "preload_memory")
-}
-
-// checkHosted sees that the model has the tools that its service has to run, and
-// that it can have them beside the others.
-func (f *File) checkHosted() {
-	m := &f.Agent.Model
-	model := At("model")
-	function := slices.IndexFunc(f.Agent.Tools, func(t config.Tool) bool { return isFunction(&t) })
-	for i := range f.Agent.Tools {
-		t, p := &f.Agent.Tools[i], At("tools").Index(i)
-		if !isHosted(t) || m.Provider == "" || f.Unset[model.String()] || f.Unset[model.Key("provider").String()] {
-			continue
-		}
-		name := p.Key("name")
-		const apart = "put it into an agent of its own, and that into the tools as agent: FILE"
-		switch {
-		case m.Provider != config.Gemini:
-			f.errorf(name, hosted[t.Name], "the Gemini API runs %s, and the provider %s does not have it", t.Name, m.Provider)
-		case function < 0:
-		case f.onVertex():
-			f.errorf(name, apart, "Vertex AI runs %s only in agents without other tools, such as that of line %d", t.Name, f.Agent.Tools[function].Pos.Line)
-		case strings.HasPrefix(m.Name, "gemini-1.") || strings.HasPrefix(m.Name, "gemini-2."):
-			f.errorf(name, "use a Gemini 3 model or newer, such as gemini-flash-latest, or "+apart,
-				"%s runs %s only in agents without other tools, such as that of line %d", f.shown(model, m.Name), t.Name, f.Agent.Tools[function].Pos.Line)
-		}
-	}
-}
-
-// onVertex reports whether the environment sends Gemini's requests to Vertex AI;
-// the newer variable wins.
-func (f *File) onVertex() bool {
-	for _, name := range []string{"GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI"} {
-		if v, ok := f.Agent.LookupEnv(name); ok {
-			return v == "1" || strings.EqualFold(v, "true")
-		}
-	}
-	return false
 }
 
 // checkMemory warns of a memory that nothing is put into, or read from.

@@ -82,7 +82,7 @@ func (f *File) ok(p *strictyaml.Path) bool {
 	})
 }
 
-// What follows is for package toolset, which checks parts of a file, too.
+// What follows is for packages toolset and models, which check parts of a file, too.
 
 // OK reports whether nothing has been found wrong at p or below.
 func (f *File) OK(p *strictyaml.Path) bool { return f.ok(p) }
@@ -99,6 +99,9 @@ func (f *File) CheckFile(path string, p *strictyaml.Path) { f.checkFile(path, p)
 
 // CheckHeader checks a header's name, and its value as far as it is known.
 func (f *File) CheckHeader(p *strictyaml.Path, name, value string) { f.checkHeader(p, name, value) }
+
+// Shown is a value as the file writes it, when that names a variable.
+func (f *File) Shown(p *strictyaml.Path, value string) string { return f.shown(p, value) }
 
 // node is the value at p, nil where there is none.
 func (f *File) node(p *strictyaml.Path) *strictyaml.Node { return f.Doc.Find(p) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/itchyny/gojq"
 	"github.com/yosida95/uritemplate/v3"
 	"golang.org/x/net/http/httpguts"
@@ -92,7 +94,7 @@ func (f *File) checkBody(b *config.Body, p *strictyaml.Path, as *arguments) {
 	}
 	if n.Get("json") != nil {
 		f.Doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
-			as.template(config.ParseTemplate(text), p)
+			as.template(template.Parse(text), p)
 			return text
 		})
 	}
@@ -127,7 +129,7 @@ func (f *File) checkAuth(h *config.HTTP, p *strictyaml.Path, headers map[string]
 	if other := headers[strings.ToLower(header)]; other != "" {
 		f.errorf(p, "remove one of them", "auth sets the header %s, which stands under headers too", http.CanonicalHeaderKey(other))
 	}
-	if u, err := url.Parse(origin(h.URL)); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if u, err := url.Parse(origin(h.URL)); err == nil && u.Scheme == "http" && !IsLoopback(u.Hostname()) {
 		f.warnf(p, "use https", "the secret is sent without encryption")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/condition"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // checkLevers checks what bends a tool, whatever its kind. The arguments that it
@@ -75,7 +76,7 @@ func (f *File) refuseLevers(t *config.Tool, p *strictyaml.Path) {
 func (f *File) checkRequiresEnv(t *config.Tool, p *strictyaml.Path) {
 	var missing []string
 	for _, name := range t.RequiresEnv {
-		if v, _ := f.Agent.LookupEnv(name); v == "" && config.IsVariableName(name) {
+		if v, _ := f.Agent.LookupEnv(name); v == "" && template.IsVariableName(name) {
 			missing = append(missing, name)
 		}
 	}

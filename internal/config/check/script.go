@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // callable are the names of the tools that a script can call; nil where a server or
@@ -64,7 +65,7 @@ func (f *File) checkStep(s *config.Step, p *strictyaml.Path, tools, known []stri
 	}
 	f.checkFiles(s.Files, p.Key("files"))
 	places := func(p *strictyaml.Path, text string) string {
-		for _, name := range config.ParsePlaces(text).Places() {
+		for _, name := range template.ParsePlaces(text).Places() {
 			if allKnown && !slices.Contains(known, name) {
 				f.errorf(p, orLiteral(name, known), "{%s} is neither a group of the rule's pattern nor a tool", name)
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -95,7 +97,7 @@ func (f *File) checkMessage(m *config.PromptMessage, p *strictyaml.Path, as *arg
 }
 
 // sample puts the same text into every place.
-func sample(t config.Template) string {
+func sample(t template.Text) string {
 	s, _ := t.Expand(func(string) (string, error) { return "x", nil }) // which never fails
 	return s
 }
@@ -168,7 +170,7 @@ func (f *File) checkURI(uri string, p *strictyaml.Path, as *arguments) {
 		return
 	}
 	for _, m := range places {
-		if m[1] != "" || !config.IsVariableName(m[2]) {
+		if m[1] != "" || !template.IsVariableName(m[2]) {
 			f.errorf(p, "write {name} with letters, digits and _", "%s is more than a place", m[0])
 			return
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // checkTool checks one entry of tools.
@@ -150,7 +151,7 @@ func (f *File) checkShell(s *config.Shell, p *strictyaml.Path, as *arguments) {
 func (f *File) checkVariables(s *config.Shell, p *strictyaml.Path, as *arguments) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		q := p.Key("env").Key(name)
-		if !config.IsVariableName(name) {
+		if !template.IsVariableName(name) {
 			f.errorf(q, "", "%q is no name of an environment variable", name)
 		}
 		t := s.Env[name]
@@ -159,7 +160,7 @@ func (f *File) checkVariables(s *config.Shell, p *strictyaml.Path, as *arguments
 				f.errorf(q, "use script, where parameters are variables anyway", "a variable has no places, and {%s} is a parameter", seg.Place)
 			}
 			if seg.Place != "" {
-				t.Segments[i] = config.Segment{Text: "{" + seg.Place + "}"}
+				t.Segments[i] = template.Segment{Text: "{" + seg.Place + "}"}
 			}
 		}
 	}
@@ -170,7 +171,7 @@ func (f *File) checkVariables(s *config.Shell, p *strictyaml.Path, as *arguments
 		q := as.by[name].path
 		_, set := s.Env[name]
 		switch {
-		case !config.IsVariableName(name):
+		case !template.IsVariableName(name):
 			f.errorf(q, "name it with letters, digits and _", "a script cannot read a variable called %s", name)
 		case set || slices.Contains(s.PassEnv, name):
 			f.errorf(q, "rename it", "the parameter %s would replace the variable of env or pass_env", name)
@@ -204,7 +205,7 @@ func (f *File) checkCommand(s *config.Shell, p *strictyaml.Path, as *arguments) 
 			}
 		}
 	}
-	if i, place := config.CodePlace(s.Command); place != "" {
+	if i, place := template.CodePlace(s.Command); place != "" {
 		f.errorf(p.Index(i), "use script: with an interpreter; the script finds it as the variable $"+place,
 			"{%s} stands in code, where a value would be run", place)
 	}
@@ -212,7 +213,7 @@ func (f *File) checkCommand(s *config.Shell, p *strictyaml.Path, as *arguments) 
 }
 
 // checkProgram sees that the program of a shell tool is there.
-func (f *File) checkProgram(s *config.Shell, program config.Template, p *strictyaml.Path) {
+func (f *File) checkProgram(s *config.Shell, program template.Text, p *strictyaml.Path) {
 	if len(program.Places()) > 0 {
 		return
 	}

@@ -48,7 +48,7 @@ func (f *file) translateEntry(n *strictyaml.Node, name string, p *strictyaml.Pat
 	}
 	a, before := &adk{f: f, entry: &out}, len(f.Found)
 	switch {
-	case slices.ContainsFunc([]string{"shell", "http", "ask", "mcp", "openapi", "agent"}, func(kind string) bool { return n.Get(kind) != nil }):
+	case slices.ContainsFunc([]string{"shell", "http", "ask", "mcp", "openapi", "agent", "hosted_mcp"}, func(kind string) bool { return n.Get(kind) != nil }):
 		return n
 	case name == "McpToolset" || name == "MCPToolset":
 		a.path, a.server = p.Key("mcp"), &strictyaml.Node{Kind: strictyaml.Mapping, Line: at.Line, Column: at.Column}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/joho/godotenv"
 
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -123,7 +125,7 @@ func (f *file) notSet(p *strictyaml.Path, name string) (s strictyaml.Severity, h
 
 // expand replaces the variables of a text without places, while it is decoded.
 func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
-	vars := config.ParseVars(text)
+	vars := template.ParseVars(text)
 	f.noteSecrets(vars)
 	t, names := vars.Resolve(f.Agent.LookupEnv)
 	for _, name := range names {
@@ -134,7 +136,7 @@ func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
 }
 
 // template replaces the variables of t and gives their values.
-func (f *file) template(t *config.Template, p *strictyaml.Path) []string {
+func (f *file) template(t *template.Text, p *strictyaml.Path) []string {
 	f.noteSecrets(*t)
 	resolved, names := t.Resolve(f.Agent.LookupEnv)
 	f.missing(p, names)
@@ -142,7 +144,7 @@ func (f *file) template(t *config.Template, p *strictyaml.Path) []string {
 	return resolved.EnvValues()
 }
 
-func (f *file) templates(ts []config.Template, p *strictyaml.Path) {
+func (f *file) templates(ts []template.Text, p *strictyaml.Path) {
 	for i := range ts {
 		f.template(&ts[i], p.Index(i))
 	}
@@ -150,7 +152,7 @@ func (f *file) templates(ts []config.Template, p *strictyaml.Path) {
 
 // templateMap replaces the variables of values and gives those of the
 // environment.
-func (f *file) templateMap(ts map[string]config.Template, p *strictyaml.Path) (values []string) {
+func (f *file) templateMap(ts map[string]template.Text, p *strictyaml.Path) (values []string) {
 	for _, name := range slices.Sorted(maps.Keys(ts)) {
 		t := ts[name]
 		values = append(values, f.template(&t, p.Key(name))...)
@@ -221,6 +223,8 @@ func (f *file) resolveTool(t *config.Tool, p *strictyaml.Path) {
 		secrets.add(f.resolveOpenAPI(t.OpenAPI, p.Key("openapi"))...)
 	case t.Agent != nil:
 		secrets.add(f.resolveAgent(t, p)...)
+	case t.HostedMCP != nil:
+		secrets.add(hostedSecrets(t.HostedMCP)...)
 	}
 	t.Secrets = secrets
 }
@@ -244,18 +248,6 @@ func (f *file) resolveServe(s *config.Serve, p *strictyaml.Path) {
 	}
 }
 
-// resolveScript makes the paths of a script absolute.
-func (f *file) resolveScript(script []config.Rule) {
-	for i := range script {
-		for j := range script[i].Steps {
-			files := script[i].Steps[j].Files
-			for k := range files {
-				files[k] = f.absolute(files[k])
-			}
-		}
-	}
-}
-
 // absolute makes a path of the file absolute; an empty one stays.
 func (f *file) absolute(path string) string {
 	if path == "" || filepath.IsAbs(path) {
@@ -265,9 +257,9 @@ func (f *file) absolute(path string) string {
 }
 
 // absoluteTemplate makes a path with places absolute; an empty one stays.
-func (f *file) absoluteTemplate(t config.Template) config.Template {
+func (f *file) absoluteTemplate(t template.Text) template.Text {
 	if len(t.Places()) == 0 {
-		return config.Template{Segments: []config.Segment{{Text: f.absolute(t.Plain())}}}
+		return template.Text{Segments: []template.Segment{{Text: f.absolute(t.Plain())}}}
 	}
 	folder, below := t.SplitFolder()
 	folder = strings.TrimSuffix(filepath.Clean(f.absolute(cmp.Or(folder, "."))), string(filepath.Separator)) + string(filepath.Separator)
@@ -275,24 +267,24 @@ func (f *file) absoluteTemplate(t config.Template) config.Template {
 		below.Segments[0].Text = folder + below.Segments[0].Text
 		return below
 	}
-	return config.Template{Segments: append([]config.Segment{{Text: folder}}, below.Segments...)}
+	return template.Text{Segments: append([]template.Segment{{Text: folder}}, below.Segments...)}
 }
 
 // program makes the program of a command absolute where it is named with a
 // slash; a bare name is for the PATH.
-func (f *file) program(command []config.Template) {
+func (f *file) program(command []template.Text) {
 	if len(command) == 0 || len(command[0].Places()) > 0 {
 		return
 	}
 	if path := command[0].Plain(); strings.ContainsAny(path, `/`+string(filepath.Separator)) {
-		command[0] = config.Template{Segments: []config.Segment{{Text: f.absolute(path)}}}
+		command[0] = template.Text{Segments: []template.Segment{{Text: f.absolute(path)}}}
 	}
 }
 
 // url puts the environment into a URL template. A value is text there, whatever
 // braces it holds.
 func (f *file) url(h *config.HTTP, p *strictyaml.Path) []string {
-	vars := config.ParseVars(h.URL)
+	vars := template.ParseVars(h.URL)
 	f.noteSecrets(vars)
 	t, names := vars.Resolve(f.Agent.LookupEnv)
 	f.missing(p, names)
@@ -317,7 +309,7 @@ func (f *file) body(b *config.Body, p *strictyaml.Path) (values []string) {
 		return values
 	}
 	b.JSON = f.Doc.JSON(p.Key("json"), func(p *strictyaml.Path, text string) string {
-		t := config.ParseTemplate(text)
+		t := template.Parse(text)
 		values = append(values, f.template(&t, p)...)
 		source, ok := t.Source()
 		if !ok {
@@ -350,7 +342,7 @@ func basic(username, password string) []string {
 
 // noteSecrets remembers the values of variables whose names tell of
 // credentials, wherever in the file they stand.
-func (f *file) noteSecrets(t config.Template) {
+func (f *file) noteSecrets(t template.Text) {
 	for _, s := range t.Segments {
 		f.noteSecret(s.Var)
 	}
@@ -365,7 +357,7 @@ func (f *file) noteSecret(variable string) {
 
 // inHeaders gives what the file itself says in headers whose names tell of
 // credentials. Of "Bearer x" that is x.
-func inHeaders(headers map[string]config.Template) []string {
+func inHeaders(headers map[string]template.Text) []string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !toolset.IsCredential(name) {
@@ -377,7 +369,7 @@ func inHeaders(headers map[string]config.Template) []string {
 }
 
 // credentials gives the texts of a header whose name tells of credentials.
-func credentials(t config.Template) (values []string) {
+func credentials(t template.Text) (values []string) {
 	for _, s := range t.Segments {
 		text := strings.TrimSpace(s.Text)
 		if _, token, ok := strings.Cut(text, " "); ok {
@@ -402,19 +394,12 @@ func inURL(raw string) []string {
 	return basic(u.User.Username(), password)
 }
 
-// modelSecrets collects what must not be printed of the whole file.
-func (f *file) modelSecrets() []string {
+// fileSecrets collects what must not be printed of the whole file.
+func (f *file) fileSecrets() []string {
 	var secrets secretList
-	secrets.add(f.Agent.Model.APIKey.Reveal())
-	secrets.add(inURL(f.Agent.Model.BaseURL)...)
-	if f.Agent.Model.Provider == config.Gemini {
-		for _, name := range []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"} {
-			key, _ := f.Agent.LookupEnv(name)
-			secrets.add(key)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Agent.Model.Headers)) {
-		secrets.add(f.Agent.Model.Headers[name].Reveal())
+	secrets.add(f.modelSecrets(&f.Agent.Model)...)
+	for i := range f.Agent.Model.Fallback {
+		secrets.add(f.modelSecrets(&f.Agent.Model.Fallback[i])...)
 	}
 	for i := range f.Agent.MCPServers {
 		secrets.add(f.Agent.MCPServers[i].Secrets...)

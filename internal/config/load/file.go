@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/check"
+	"github.com/adkmcp/adkmcp/internal/config/check/models"
 	"github.com/adkmcp/adkmcp/internal/config/check/toolset"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
@@ -43,15 +44,16 @@ func (l *loader) read(doc *strictyaml.Document, f *file) *file {
 	f.inheritModel()
 	a.Serve.Name = cmp.Or(a.Serve.Name, a.Name)
 	a.Serve.Title = cmp.Or(a.Serve.Title, a.Title)
-	f.resolveScript(a.Model.Script)
+	f.resolveModel(&a.Model, check.At("model"))
 	f.resolveServe(&a.Serve, check.At("serve"))
 	f.resolveServers()
 	for i := range a.Tools {
 		f.resolveTool(&a.Tools[i], check.At("tools").Index(i))
 	}
 	a.Definition = f.definition()
-	a.Secrets = f.modelSecrets()
+	a.Secrets = f.fileSecrets()
 	f.Check()
+	models.Check(f.File)
 	toolset.Check(f.File)
 	for _, p := range f.Found {
 		p.Path = below(f.inside, p.Path)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -82,7 +84,7 @@ func TestDefaults(t *testing.T) {
 `, "PATH", "")
 	want := &config.Agent{
 		Class: "LlmAgent", Name: "a", Instruction: "Do it.", IncludeContents: "default", Memory: "none",
-		Model:  config.Model{Provider: "gemini", Name: "gemini-flash-latest", Timeout: config.Duration(5 * 60e9), Retries: 3},
+		Model:  config.Model{Provider: "gemini", Name: "gemini-flash-latest", Timeout: config.Duration(5 * 60e9), Retries: 3, Cooldown: config.Duration(60e9)},
 		Limits: config.Limits{MaxModelCalls: 50, MaxTotalTokens: 200_000, Timeout: config.Duration(10 * 60e9)},
 		Serve: config.Serve{Name: "a", Conversation: config.PerConnection, Result: "last", Timeout: config.Wait{Auto: true},
 			TaskAfter: config.Duration(10e9), MaxAnswer: 256 << 10},
@@ -180,8 +182,8 @@ tools:
 		"model": a.Model.Name, "base_url": a.Model.BaseURL, "key": a.Model.APIKey.Reveal(), "model header": a.Model.Headers["A"].Reveal(),
 		"retries": a.Model.Retries, "timeout": a.Model.Timeout.String(), "tool": a.Tools[0].Description, "pattern": string(a.Tools[0].Parameters[0].Schema),
 		"argv": texts(a.Tools[0].Shell.Command), "script": a.Tools[1].Shell.Script, "interpreter": texts(a.Tools[1].Shell.Interpreter),
-		"stdin": texts([]config.Template{*a.Tools[1].Shell.Stdin}), "env": texts([]config.Template{a.Tools[1].Shell.Env["A"], a.Tools[1].Shell.Env["B"]}),
-		"url": h.URL, "header": texts([]config.Template{h.Headers["A"]}), "query": texts([]config.Template{h.Query[0].Value}), "json": string(h.Body.JSON),
+		"stdin": texts([]template.Text{*a.Tools[1].Shell.Stdin}), "env": texts([]template.Text{a.Tools[1].Shell.Env["A"], a.Tools[1].Shell.Env["B"]}),
+		"url": h.URL, "header": texts([]template.Text{h.Headers["A"]}), "query": texts([]template.Text{h.Query[0].Value}), "json": string(h.Body.JSON),
 		"content type": h.Body.ContentType, "user": h.Auth.Basic.Username, "password": h.Auth.Basic.Password.Reveal(), "jq": h.Result,
 	}
 	want := map[string]any{
@@ -222,7 +224,7 @@ func TestModelNames(t *testing.T) {
 }
 
 // texts shows templates with their places in brackets.
-func texts(ts []config.Template) []string {
+func texts(ts []template.Text) []string {
 	var out []string
 	for _, t := range ts {
 		s, _ := t.Expand(func(place string) (string, error) { return "[" + place + "]", nil })
@@ -261,7 +263,7 @@ serve:
 		t.Errorf("shown: %s", got)
 	}
 	for _, want := range []string{
-		"model.provider: want gemini or scripted", "model.base_url: want a URL", "model.headers.A: the value holds", "model.retries: want a whole number", "model.timeout: want a length",
+		"model.provider: want gemini, openai, openai-compatible, anthropic, host, scripted or replay", "model.base_url: want a URL", "model.headers.A: the value holds", "model.retries: want a whole number", "model.timeout: want a length",
 		"tools[0].shell.command[0]: there is no program ${S}/x", "tools[0].shell.dir: there is no folder ${S}", "tools[1].shell[0]: there is no program ${S}",
 		"tools[2].shell.interpreter[0]: there is no program", "tools[3].args.root: there is no folder ${S}", "tools[4].http.url: a URL begins with",
 		"tools[5].http.url: not a template", "tools[5].http.headers.A: the value holds", "tools[5].http.body.json: the value of a variable",

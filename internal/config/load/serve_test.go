@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -42,17 +44,17 @@ serve:
 		t.Errorf("files of the step: %q", got)
 	}
 	messages := a.Serve.Prompts[0].Messages
-	if messages[0].File != note || texts([]config.Template{*messages[1].Resource})[0] != "q://$$a" {
+	if messages[0].File != note || texts([]template.Text{*messages[1].Resource})[0] != "q://$$a" {
 		t.Errorf("messages %+v", messages)
 	}
 	var got []string
 	for _, r := range a.Serve.Resources {
 		if r.Text != nil {
-			got = append(got, texts([]config.Template{*r.Text})...)
+			got = append(got, texts([]template.Text{*r.Text})...)
 			continue
 		}
 		folder, below := r.File.SplitFolder()
-		got = append(got, folder+"|"+texts([]config.Template{below})[0])
+		got = append(got, folder+"|"+texts([]template.Text{below})[0])
 	}
 	sep := string(filepath.Separator)
 	want := []string{
@@ -119,7 +121,7 @@ func TestAsk(t *testing.T) {
 		{"x", `{"type":"object","properties":{"b":{"type":"integer","minimum":1.50},"a":{"type":"boolean"}}}`, `{"type":"object","properties":{},"additionalProperties":false}`},
 	} {
 		tool := a.Tools[i]
-		if got := texts([]config.Template{tool.Ask.Message})[0]; got != want.message || string(tool.Ask.Form) != want.form || string(tool.Schema) != want.schema {
+		if got := texts([]template.Text{tool.Ask.Message})[0]; got != want.message || string(tool.Ask.Form) != want.form || string(tool.Schema) != want.schema {
 			t.Errorf("%s: %s %s %s", tool.Name, got, tool.Ask.Form, tool.Schema)
 		}
 		if (tool.RequiresApproval != nil) != (i == 1) || !slices.Equal(tool.Names(), []string{tool.Name}) {

@@ -13,6 +13,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config/check"
 	"github.com/adkmcp/adkmcp/internal/config/check/toolset"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // resolveServers makes the servers of mcp_servers ready to be used.
@@ -104,7 +105,7 @@ func (f *file) inValues(p *strictyaml.Path) (secrets secretList) {
 		return nil
 	}
 	for _, pair := range n.Pairs {
-		t, _ := config.ParseVars(pair.Value.Text).Resolve(f.Agent.LookupEnv)
+		t, _ := template.ParseVars(pair.Value.Text).Resolve(f.Agent.LookupEnv)
 		secrets.add(t.EnvValues()...)
 		if toolset.IsCredential(pair.Key.Text) {
 			secrets.add(credentials(t)...)
@@ -133,7 +134,7 @@ func variables(n *strictyaml.Node) (names []string) {
 	if n == nil {
 		return nil
 	}
-	for _, s := range config.ParseVars(n.Text).Segments {
+	for _, s := range template.ParseVars(n.Text).Segments {
 		if s.Var != "" {
 			names = append(names, s.Var)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 	"github.com/adkmcp/adkmcp/internal/serve/catalog"
 )
 
@@ -31,9 +32,9 @@ func unhex(t *testing.T, data []byte) []byte {
 	return out
 }
 
-// template is a text with places, or a path.
-func template(s string) *config.Template {
-	t := config.ParsePlaces(s)
+// place is a text with places, or a path.
+func place(s string) *template.Text {
+	t := template.ParsePlaces(s)
 	return &t
 }
 
@@ -48,12 +49,12 @@ func catalogOf(t testing.TB, o catalog.Options, resources ...config.Resource) *c
 
 func TestCollisions(t *testing.T) {
 	fixed := func(name, uri string) config.Resource {
-		return config.Resource{Name: name, URI: uri, Text: template("x")}
+		return config.Resource{Name: name, URI: uri, Text: place("x")}
 	}
 	fits := func(name, uri string) config.Resource {
-		return config.Resource{Name: name, URITemplate: uri, Text: template("x")}
+		return config.Resource{Name: name, URITemplate: uri, Text: place("x")}
 	}
-	prompt := func(name string) []config.Prompt { return []config.Prompt{{Name: name, Text: template("x")}} }
+	prompt := func(name string) []config.Prompt { return []config.Prompt{{Name: name, Text: place("x")}} }
 	for _, c := range []struct {
 		name string
 		a, b catalog.Agent
@@ -163,7 +164,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalogOf(t, options(store), config.Resource{Name: "n", URITemplate: "n://{x}", Text: template("N {x}"), MIMEType: "text/markdown"})
+	c := catalogOf(t, options(store), config.Resource{Name: "n", URITemplate: "n://{x}", Text: place("N {x}"), MIMEType: "text/markdown"})
 	for _, r := range []struct{ agent, uri, want, kind string }{
 		{"a", "n://1", "N 1", "text/markdown"},
 		{"a", catalog.ArtifactURI("a", saved.ID), "\xff\xd8\xff", "image/jpeg"},
@@ -196,13 +197,13 @@ func TestBounds(t *testing.T) {
 	o := options(nil)
 	o.MaxRead = 8
 	c := catalogOf(t, o,
-		config.Resource{Name: "f", URI: "f://fits", File: template(dir + "/fits.txt")},
-		config.Resource{Name: "l", URI: "f://large", File: template(dir + "/large.txt")},
-		config.Resource{Name: "d", URI: "f://dir", File: template(dir)},
-		config.Resource{Name: "g", URI: "f://gone", File: template(dir + "/gone.txt")},
-		config.Resource{Name: "t", URITemplate: "t://{x}", File: template(dir + "/{x}.txt")},
-		config.Resource{Name: "w", URITemplate: "w://{x}", File: template(filepath.Join(dir, "none") + "/{x}.txt")},
-		config.Resource{Name: "x", URITemplate: "x://{x}", Text: template("{x}{x}")},
+		config.Resource{Name: "f", URI: "f://fits", File: place(dir + "/fits.txt")},
+		config.Resource{Name: "l", URI: "f://large", File: place(dir + "/large.txt")},
+		config.Resource{Name: "d", URI: "f://dir", File: place(dir)},
+		config.Resource{Name: "g", URI: "f://gone", File: place(dir + "/gone.txt")},
+		config.Resource{Name: "t", URITemplate: "t://{x}", File: place(dir + "/{x}.txt")},
+		config.Resource{Name: "w", URITemplate: "w://{x}", File: place(filepath.Join(dir, "none") + "/{x}.txt")},
+		config.Resource{Name: "x", URITemplate: "x://{x}", Text: place("{x}{x}")},
 	)
 	for uri, want := range map[string]string{
 		"f://fits":  "",
@@ -224,7 +225,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: the error holds a path: %v", uri, err)
 		}
 	}
-	prompts := []config.Prompt{{Name: "p", Arguments: []config.PromptArgument{{Name: "x"}}, Text: template("{x}{x}")}}
+	prompts := []config.Prompt{{Name: "p", Arguments: []config.PromptArgument{{Name: "x"}}, Text: place("{x}{x}")}}
 	m := library(t, []catalog.Agent{{Name: "a", Prompts: prompts}}, o)
 	_, failure := ask(as(t, "ann"), t, m, true, "prompts/get", `{"name":"p","arguments":{"x":"12345"}}`)
 	want := map[string]any{"code": -32602.0, "message": "a message of the prompt p is too large: with its places filled it has 10 bytes, at most 8 are served"}
@@ -240,7 +241,7 @@ func TestChanges(t *testing.T) {
 	path := filepath.Join(dir, "now.txt")
 	m := library(t, []catalog.Agent{{
 		Name:      "a",
-		Resources: []config.Resource{{Name: "now", URI: "f://now", File: template(path)}},
+		Resources: []config.Resource{{Name: "now", URI: "f://now", File: place(path)}},
 		Prompts:   []config.Prompt{{Name: "p", Messages: []config.PromptMessage{{File: path}}}},
 	}}, options(nil))
 	for _, text := range []string{"one", "two"} {
@@ -269,7 +270,7 @@ func TestManyCompletions(t *testing.T) {
 		values = append(values, fmt.Sprintf("v%03d", i))
 	}
 	m := library(t, []catalog.Agent{{Name: "a", Prompts: []config.Prompt{{
-		Name: "p", Text: template("{x}"), Arguments: []config.PromptArgument{{Name: "x", Values: values}},
+		Name: "p", Text: place("{x}"), Arguments: []config.PromptArgument{{Name: "x", Values: values}},
 	}}}}, options(nil))
 	for typed, want := range map[string]struct {
 		sent, total int
@@ -293,8 +294,8 @@ func TestConcurrent(t *testing.T) {
 	defer store.Close()
 	m := library(t, []catalog.Agent{{
 		Name:      "a",
-		Resources: []config.Resource{{Name: "x", URITemplate: "x://{x}", File: template(dir + "/{x}.md"), Values: map[string][]string{"x": {"x"}}}},
-		Prompts:   []config.Prompt{{Name: "p", Arguments: []config.PromptArgument{{Name: "u"}}, Messages: []config.PromptMessage{{Resource: template("{u}")}}}},
+		Resources: []config.Resource{{Name: "x", URITemplate: "x://{x}", File: place(dir + "/{x}.md"), Values: map[string][]string{"x": {"x"}}}},
+		Prompts:   []config.Prompt{{Name: "p", Arguments: []config.PromptArgument{{Name: "u"}}, Messages: []config.PromptMessage{{Resource: place("{u}")}}}},
 	}}, options(store))
 	var all sync.WaitGroup
 	for i := range 8 {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // textType is that of text that nothing else is known of.
@@ -21,7 +21,7 @@ const textType = "text/plain"
 // readTemplate reads the file that a template names; mimeType may be empty. A
 // file whose name has places lies in the folder before the first of them:
 // os.Root follows no path and no link out of it, whoever races with it.
-func (c *Catalog) readTemplate(t config.Template, values map[string]string, mimeType string) ([]byte, string, error) {
+func (c *Catalog) readTemplate(t template.Text, values map[string]string, mimeType string) ([]byte, string, error) {
 	if len(t.Places()) == 0 {
 		return c.readFile(t.Plain(), mimeType)
 	}

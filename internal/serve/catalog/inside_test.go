@@ -39,11 +39,11 @@ func sandbox(t testing.TB) []config.Resource {
 		}
 	}
 	return []config.Resource{
-		{Name: "one", URITemplate: "one://{x}", File: template(notes + "/{x}.md")},
-		{Name: "two", URITemplate: "two://{x}/{y}", File: template(notes + "/{x}/{y}")},
-		{Name: "bare", URITemplate: "bare://{x}", File: template(notes + "/{x}")},
-		{Name: "middle", URITemplate: "middle://{x}", File: template(notes + "/{x}/b.md")},
-		{Name: "part", URITemplate: "part://{x}", File: template(notes + "{x}/b.md")},
+		{Name: "one", URITemplate: "one://{x}", File: place(notes + "/{x}.md")},
+		{Name: "two", URITemplate: "two://{x}/{y}", File: place(notes + "/{x}/{y}")},
+		{Name: "bare", URITemplate: "bare://{x}", File: place(notes + "/{x}")},
+		{Name: "middle", URITemplate: "middle://{x}", File: place(notes + "/{x}/b.md")},
+		{Name: "part", URITemplate: "part://{x}", File: place(notes + "{x}/b.md")},
 	}
 }
 

@@ -22,9 +22,9 @@ func TestPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := catalogOf(t, catalog.Options{},
-		config.Resource{Name: "p", URI: "p://p", File: template(pipe)},
-		config.Resource{Name: "z", URI: "p://z", File: template("/dev/zero")},
-		config.Resource{Name: "t", URITemplate: "t://{x}", File: template(dir + "/{x}")},
+		config.Resource{Name: "p", URI: "p://p", File: place(pipe)},
+		config.Resource{Name: "z", URI: "p://z", File: place("/dev/zero")},
+		config.Resource{Name: "t", URITemplate: "t://{x}", File: place(dir + "/{x}")},
 	)
 	for _, uri := range []string{"p://p", "p://z"} {
 		if _, _, err := c.Read(t.Context(), "a", uri); err == nil || !strings.Contains(err.Error(), "not a regular file") {

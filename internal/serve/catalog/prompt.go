@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -75,7 +77,7 @@ func (c *Catalog) message(ctx context.Context, f *offer, p *config.Prompt, m *co
 
 // embedded is a resource of the agent. Where the whole URI is an argument it
 // counts as it is given, else a value is a part of the URI and never more.
-func (c *Catalog) embedded(ctx context.Context, f *offer, p *config.Prompt, t config.Template, values map[string]string) (mcp.Content, error) {
+func (c *Catalog) embedded(ctx context.Context, f *offer, p *config.Prompt, t template.Text, values map[string]string) (mcp.Content, error) {
 	if _, whole := t.Only(); !whole {
 		escaped := make(map[string]string, len(values))
 		for name, value := range values {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -190,7 +192,7 @@ func (c *Catalog) artifact(ctx context.Context, agent, id string) ([]byte, strin
 }
 
 // fill puts values into places. It measures first: a place may stand many times.
-func (c *Catalog) fill(t config.Template, values map[string]string) (string, error) {
+func (c *Catalog) fill(t template.Text, values map[string]string) (string, error) {
 	size := 0
 	for _, s := range t.Segments {
 		size += len(s.Text)

@@ -17,6 +17,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // tool is one ask tool. It is safe for concurrent use.
 type tool struct {
 	spec     agent.Spec
-	message  config.Template
+	message  template.Text
 	defaults map[string]json.RawMessage // of parameters that have one
 	form     *form
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
@@ -27,7 +29,7 @@ const windowForm = `{"type":"object","required":["when"],"properties":{` +
 func entry(message, form string) *config.Tool {
 	return &config.Tool{
 		Name: "ask_window", Description: "Ask when.", Schema: json.RawMessage(parameters),
-		Ask: &config.Ask{Message: config.ParsePlaces(message), Form: json.RawMessage(form)},
+		Ask: &config.Ask{Message: template.ParsePlaces(message), Form: json.RawMessage(form)},
 	}
 }
 
@@ -204,7 +206,7 @@ func TestNewRefuses(t *testing.T) {
 		"nested":            {entry("x", `{"type":"object","properties":{"a":{"type":"object"},"b":{"type":"string"},"c":{"$ref":"#"},"d":true}}`), "ask.form: the field a must be of type string, number, integer or boolean, or an array whose items are an enum: hosts cannot show another\nask.form: the field c must be"},
 		"a free list":       {entry("x", `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`), "ask.form: the field a must be"},
 		"required":          {entry("x", `{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`), "ask.form: required names b, which is no field"},
-		"no schema":         {&config.Tool{Name: "a", Ask: &config.Ask{Message: config.ParsePlaces("x")}}, "the schema of the parameters: "},
+		"no schema":         {&config.Tool{Name: "a", Ask: &config.Ask{Message: template.ParsePlaces("x")}}, "the schema of the parameters: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, err := New(tc.tool)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // param is what a tool declares about one argument.
@@ -65,7 +66,7 @@ func property(schema json.RawMessage) (object bool, def json.RawMessage) {
 }
 
 // undeclared finds the first place of a template that is no argument.
-func (ps params) undeclared(t config.Template) error {
+func (ps params) undeclared(t template.Text) error {
 	for _, name := range t.Places() {
 		if _, ok := ps[name]; !ok {
 			return fmt.Errorf("{%s} is not a parameter of this tool; write {{%s}} for the text {%s}", name, name, name)
@@ -149,7 +150,7 @@ func plain(raw json.RawMessage) string {
 // expand puts arguments into a template. A template that is exactly one place
 // gives no value (ok is false) when its argument is missing; inside a longer
 // text a missing argument is empty.
-func (a args) expand(t config.Template) (s string, ok bool) {
+func (a args) expand(t template.Text) (s string, ok bool) {
 	if name, only := t.Only(); only {
 		return a.text(name)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // BenchmarkCall is one call of a tool; BenchmarkPlain beside it is the same
@@ -19,7 +20,7 @@ func BenchmarkCall(b *testing.B) {
 	for _, filter := range []string{"", ".title"} {
 		b.Run("result="+filter, func(b *testing.B) {
 			tool := build(b, entry(config.HTTP{
-				URL: url + "/issues/{number}{?labels*}", Headers: map[string]config.Template{"Accept": places("application/json")},
+				URL: url + "/issues/{number}{?labels*}", Headers: map[string]template.Text{"Accept": places("application/json")},
 				Auth: &config.Auth{Bearer: config.NewSecret("s3cret")}, Result: filter,
 			}, "number", "labels?"))
 			call := &agent.Call{Args: json.RawMessage(`{"number": 7, "labels": ["a", "b c"]}`)}

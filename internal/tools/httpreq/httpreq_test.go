@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"go.uber.org/goleak"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
@@ -69,7 +71,7 @@ func entry(h config.HTTP, names ...string) *config.Tool {
 	}
 }
 
-func places(s string) config.Template { return config.ParseTemplate(s) }
+func places(s string) template.Text { return template.Parse(s) }
 
 func build(t testing.TB, c *config.Tool) agent.Tool {
 	t.Helper()
@@ -212,7 +214,7 @@ func TestInputSchema(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	raw := func(s string) *config.Template { p := places(s); return &p }
+	raw := func(s string) *template.Text { p := places(s); return &p }
 	secret := config.NewSecret("s3cret")
 	tests := []struct {
 		name string
@@ -241,11 +243,11 @@ func TestNewRefuses(t *testing.T) {
 		{"dot segment", config.HTTP{URL: "http://h.example/a/../{id}"}, ".."},
 		{"encoded dot segment", config.HTTP{URL: "http://h.example/a/%2e%2E/{id}"}, ".."},
 		{"bad expression", config.HTTP{URL: "http://h.example/{id:0}"}, "6570"},
-		{"header name", config.HTTP{Headers: map[string]config.Template{"a b": places("x")}}, "a b"},
-		{"Host header", config.HTTP{Headers: map[string]config.Template{"host": places("{id}")}}, "Host"},
-		{"same header twice", config.HTTP{Headers: map[string]config.Template{"x-a": places("1"), "X-A": places("2")}}, "twice"},
-		{"header with a line break", config.HTTP{Headers: map[string]config.Template{"X-A": places("s3cret\n")}}, "line break"},
-		{"header with an undeclared place", config.HTTP{Headers: map[string]config.Template{"X-A": places("{nosuch}")}}, "{{nosuch}}"},
+		{"header name", config.HTTP{Headers: map[string]template.Text{"a b": places("x")}}, "a b"},
+		{"Host header", config.HTTP{Headers: map[string]template.Text{"host": places("{id}")}}, "Host"},
+		{"same header twice", config.HTTP{Headers: map[string]template.Text{"x-a": places("1"), "X-A": places("2")}}, "twice"},
+		{"header with a line break", config.HTTP{Headers: map[string]template.Text{"X-A": places("s3cret\n")}}, "line break"},
+		{"header with an undeclared place", config.HTTP{Headers: map[string]template.Text{"X-A": places("{nosuch}")}}, "{{nosuch}}"},
 		{"query with an undeclared place", config.HTTP{Query: []config.QueryParam{{Name: "q", Value: places("{nosuch}")}}}, "nosuch"},
 		{"JSON with an undeclared place", config.HTTP{Body: &config.Body{JSON: json.RawMessage(`{"a": ["{nosuch}"]}`)}}, `"a"`},
 		{"form with an undeclared place", config.HTTP{Body: &config.Body{Form: []config.QueryParam{{Name: "q", Value: places("{nosuch}")}}}}, "nosuch"},
@@ -257,13 +259,13 @@ func TestNewRefuses(t *testing.T) {
 		{"multipart with an undeclared filename", config.HTTP{Body: &config.Body{Multipart: []config.Part{{Name: "p", Filename: raw("{nosuch}")}}}}, "filename"},
 		{"multipart with a content type", config.HTTP{Body: &config.Body{Multipart: []config.Part{{Name: "p"}}, ContentType: "multipart/form-data"}}, "body.content_type"},
 		{"multipart with a Content-Type", config.HTTP{
-			Headers: map[string]config.Template{"content-type": places("a/b")}, Body: &config.Body{Multipart: []config.Part{{Name: "p"}}},
+			Headers: map[string]template.Text{"content-type": places("a/b")}, Body: &config.Body{Multipart: []config.Part{{Name: "p"}}},
 		}, "body.multipart"},
 		{"content type twice", config.HTTP{
-			Headers: map[string]config.Template{"content-type": places("a/b")},
+			Headers: map[string]template.Text{"content-type": places("a/b")},
 			Body:    &config.Body{Raw: raw("x"), ContentType: "a/b"},
 		}, "Content-Type"},
-		{"auth twice", config.HTTP{Headers: map[string]config.Template{"authorization": places("x")}, Auth: &config.Auth{Bearer: secret}}, "Authorization"},
+		{"auth twice", config.HTTP{Headers: map[string]template.Text{"authorization": places("x")}, Auth: &config.Auth{Bearer: secret}}, "Authorization"},
 		{"auth and user name", config.HTTP{URL: "http://u:s3cret@h.example/", Auth: &config.Auth{Bearer: secret}}, "auth"},
 		{"auth in a reserved header", config.HTTP{Auth: &config.Auth{Header: &config.HeaderAuth{Name: "Connection", Value: secret}}}, "Connection"},
 		{"auth with a line break", config.HTTP{Auth: &config.Auth{Bearer: config.NewSecret("s3cret\n")}}, "line break"},

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 	"github.com/adkmcp/adkmcp/internal/tools/webclient"
 )
 
@@ -15,7 +15,7 @@ import (
 type node struct {
 	fields  []field
 	items   []node
-	text    *config.Template
+	text    *template.Text
 	literal json.RawMessage
 	kind    byte // '{', '[', '"' or 0 for a literal
 }
@@ -26,7 +26,7 @@ type field struct {
 }
 
 // parseJSONBody reads the JSON of a body. A dollar has no meaning in it any
-// more; braces are places, as [config.ParsePlaces] has it.
+// more; braces are places, as [template.ParsePlaces] has it.
 func parseJSONBody(raw json.RawMessage, ps params) (*node, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -52,7 +52,7 @@ func parseNode(dec *json.Decoder, ps params) (node, error) {
 		}
 		return parseList(dec, ps)
 	case string:
-		t := config.ParsePlaces(v)
+		t := template.ParsePlaces(v)
 		return node{kind: '"', text: &t}, ps.undeclared(t)
 	default:
 		literal, err := json.Marshal(v)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -35,7 +37,7 @@ func parts(t *testing.T, contentType, body string) []string {
 
 func TestMultipart(t *testing.T) {
 	url, last := server(t, nil)
-	template := func(s string) *config.Template { p := places(s); return &p }
+	template := func(s string) *template.Text { p := places(s); return &p }
 	tool := build(t, entry(config.HTTP{Method: "POST", URL: url, Body: &config.Body{Multipart: []config.Part{
 		{Name: "text", Value: places("<{s}>")},
 		{Name: "list", Value: places("{l}"), ContentType: "text/x"},

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -21,7 +23,7 @@ import (
 // header is one header of a tool.
 type header struct {
 	name  string
-	value config.Template
+	value template.Text
 }
 
 func newHeaders(h *config.HTTP, ps params) ([]header, error) {
@@ -192,7 +194,7 @@ func newRawBody(b *config.Body, ps params) (body, error) {
 	}, nil
 }
 
-func expandXML(t config.Template, a args) ([]byte, error) {
+func expandXML(t template.Text, a args) ([]byte, error) {
 	s, err := t.Expand(func(place string) (string, error) {
 		value, _ := a.text(place)
 		return escapeXML(value), nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 func TestJSONBody(t *testing.T) {
@@ -43,7 +44,7 @@ func TestJSONBody(t *testing.T) {
 
 func TestOtherBodies(t *testing.T) {
 	url, last := server(t, nil)
-	raw := func(s string) *config.Template { p := places(s); return &p }
+	raw := func(s string) *template.Text { p := places(s); return &p }
 	form := []config.QueryParam{{Name: "q", Value: places("{s}")}, {Name: "l", Value: places("{l}")}, {Name: "t", Value: places("<{n}>")}}
 	tests := []struct {
 		name      string
@@ -74,7 +75,7 @@ func TestOtherBodies(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	url, last := server(t, nil)
-	tool := build(t, entry(config.HTTP{URL: url, Headers: map[string]config.Template{
+	tool := build(t, entry(config.HTTP{URL: url, Headers: map[string]template.Text{
 		"x-one": places("{v}"), "X-Two": places("a {v} b"), "Accept": places("text/plain"), "User-Agent": places("mine/1"),
 	}}, "v?"))
 	t.Run("put in", func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 func respond(status int, contentType, body string) http.HandlerFunc {
@@ -188,7 +189,7 @@ func TestRedirects(t *testing.T) {
 	host := strings.TrimPrefix(canary, "http://")
 	_, port, _ := strings.Cut(host, ":")
 	auth := &config.Auth{Header: &config.HeaderAuth{Name: "X-Api-Key", Value: config.NewSecret("s3cret")}}
-	headers := map[string]config.Template{"Cookie": places("sid=s3cret"), "Accept": places("text/plain")}
+	headers := map[string]template.Text{"Cookie": places("sid=s3cret"), "Accept": places("text/plain")}
 	redirect := func(status int, to string) string {
 		url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
@@ -242,7 +243,7 @@ func TestSecretsAreHidden(t *testing.T) {
 			})
 		}
 	}
-	query := []config.QueryParam{{Name: "key", Value: config.Template{Segments: []config.Segment{{Text: secret, FromEnv: true}}}}}
+	query := []config.QueryParam{{Name: "key", Value: template.Text{Segments: []template.Segment{{Text: secret, FromEnv: true}}}}}
 	tests := []struct {
 		status int
 		filter string
@@ -251,7 +252,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		t.Run(fmt.Sprintf("12 %d %s", tt.status, tt.filter), func(t *testing.T) {
 			url, last := server(t, echo(tt.status))
 			c := entry(config.HTTP{
-				URL: url, Query: query, Result: tt.filter, Headers: map[string]config.Template{"X-Key": query[0].Value},
+				URL: url, Query: query, Result: tt.filter, Headers: map[string]template.Text{"X-Key": query[0].Value},
 				Auth: &config.Auth{Basic: &config.BasicAuth{Username: "me", Password: config.NewSecret("passw0rd")}},
 			})
 			c.Secrets = []string{secret, "passw0rd", "12345678", ""}

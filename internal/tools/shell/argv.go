@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // endOfOptions is the argument after which programs take nothing for an
@@ -39,7 +39,7 @@ func (t *tool) argv(args values) ([]string, error) {
 }
 
 // expand gives the arguments that an element stands for.
-func expand(element config.Template, args values) ([]string, error) {
+func expand(element template.Text, args values) ([]string, error) {
 	for _, place := range element.Places() {
 		if _, ok := args[place]; !ok {
 			return nil, nil
@@ -64,7 +64,7 @@ func expand(element config.Template, args values) ([]string, error) {
 // makes look like an option: the element begins with a place, and the argument
 // with "-" or with "@", which many programs take for "read that file". Numbers
 // are no exception, since head -1 and kill -9 are options too.
-func refuseOption(element config.Template, texts []string, args values) error {
+func refuseOption(element template.Text, texts []string, args values) error {
 	name, ok := firstPlace(element)
 	if !ok {
 		return nil
@@ -88,7 +88,7 @@ func refuseOption(element config.Template, texts []string, args values) error {
 }
 
 // firstPlace gives the place that an element begins with, if it does.
-func firstPlace(element config.Template) (string, bool) {
+func firstPlace(element template.Text) (string, bool) {
 	for _, s := range element.Segments {
 		if s.Place != "" || s.Text != "" {
 			return s.Place, s.Place != ""

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // The attacks are those of the security cases, by number. D02 stands beside
@@ -78,7 +78,7 @@ func TestAttackD04Environment(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	b.tool.Shell.PassEnv = []string{"PASSED", "ABSENT"}
-	b.tool.Shell.Env = map[string]config.Template{"DECLARED": config.ParseTemplate("d")}
+	b.tool.Shell.Env = map[string]template.Text{"DECLARED": template.Parse("d")}
 	if got := names(); !slices.Equal(got, []string{"DECLARED", "HOME", "LANG", "PASSED", "PATH", "TZ"}) {
 		t.Errorf("got %q", got)
 	}
@@ -88,7 +88,7 @@ func TestAttackD05VariablesThatChangePrograms(t *testing.T) {
 	for _, name := range []string{"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "IFS", "HOME", "DYLD_INSERT_LIBRARIES", "PYTHONPATH",
 		"PYTHONSTARTUP", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "GIT_SSH_COMMAND", "http_proxy", "PS4", "SHELLOPTS", "DECLARED", "PASSED", "a-b", "a b", "1a", "BASH_FUNC_x%%"} {
 		b := newScript(t, "true").param(name, `{}`, "")
-		b.tool.Shell.Env = map[string]config.Template{"DECLARED": {}}
+		b.tool.Shell.Env = map[string]template.Text{"DECLARED": {}}
 		b.tool.Shell.PassEnv = []string{"PASSED"}
 		if _, err := New(b.tool, b.deps()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", name)) {
 			t.Errorf("%s: %v", name, err)

@@ -17,8 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 	"github.com/adkmcp/adkmcp/internal/tools/process/processtest"
 )
 
@@ -84,7 +84,7 @@ func TestCase03HugeValue(t *testing.T) {
 	newBench(t, "echo", "{a}").param("a", `{}`, "").wantFailure(t, map[string]any{"a": huge}, message)
 	newScript(t, `echo "$a"`).param("a", `{}`, "").wantFailure(t, map[string]any{"a": huge}, message)
 	b := newBench(t, "wc", "-c").param("a", `{}`, "")
-	stdin := config.ParseTemplate("{a}")
+	stdin := template.Parse("{a}")
 	b.tool.Shell.Stdin = &stdin
 	b.want(t, map[string]any{"a": huge}, "3145728")
 }
@@ -287,7 +287,7 @@ func TestCase12Cancel(t *testing.T) {
 func TestCase13Stdin(t *testing.T) {
 	newBench(t, "wc", "-c").want(t, `{}`, "0")
 	b := newBench(t, "cat").param("a", `{}`, "").param("l", `{}`, "").optional("o", `{}`)
-	stdin := config.ParseTemplate("a={a} l={l} o={o} {{a}}\n$(touch pwn)")
+	stdin := template.Parse("a={a} l={l} o={o} {{a}}\n$(touch pwn)")
 	b.tool.Shell.Stdin = &stdin
 	b.want(t, `{"a":"-x\ny","l":["p", 1]}`, "a=-x\ny l=[\"p\",1] o= {a}\n$(touch pwn)")
 }

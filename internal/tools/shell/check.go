@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // check finds what would let a model run code of its own, or this tool hang.
@@ -33,7 +34,7 @@ func check(t *config.Tool, params map[string]config.Parameter) error {
 		if places := s.Command[0].Places(); len(places) > 0 {
 			add("{%s} is the program, and a model must not choose what runs", places[0])
 		}
-		if _, place := config.CodePlace(s.Command); place != "" {
+		if _, place := template.CodePlace(s.Command); place != "" {
 			add("{%s} stands in code, where a value would be run; use script, which gets it as the variable $%s", place, place)
 		}
 	}
@@ -48,7 +49,7 @@ func check(t *config.Tool, params map[string]config.Parameter) error {
 func variable(s *config.Shell, name string) string {
 	_, set := s.Env[name]
 	switch {
-	case !config.IsVariableName(name):
+	case !template.IsVariableName(name):
 		return "is none that a script can read; it takes letters, digits and _"
 	case isReserved(name):
 		return "would become a variable that changes how programs run"

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"go.uber.org/goleak"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
@@ -227,7 +229,7 @@ func TestTemporaryFolderThatCannotBeMade(t *testing.T) {
 
 func TestLogHoldsNoArgumentsAndNoOutput(t *testing.T) {
 	b := newScript(t, `echo "$KEY"; echo "$word" >&2; exit 1`).param("word", `{}`, "")
-	b.tool.Shell.Env = map[string]config.Template{"KEY": {Segments: []config.Segment{{Text: "canary-1", FromEnv: true}}}}
+	b.tool.Shell.Env = map[string]template.Text{"KEY": {Segments: []template.Segment{{Text: "canary-1", FromEnv: true}}}}
 	b.wantFailure(t, `{"word":"canary-2"}`, "canary-1", "canary-2")
 	if log := b.log.String(); strings.Contains(log, "canary") || !strings.Contains(log, "exit_code=1") {
 		t.Errorf("logged %s", log)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 	"github.com/adkmcp/adkmcp/internal/tools/process"
 )
 
@@ -97,7 +98,7 @@ func FuzzArgv(f *testing.F) {
 		}
 		b := newFuzzTool(element)
 		argv, err := b.argv(values{"v": quoted(value)})
-		template := config.ParseTemplate(element)
+		template := template.Parse(element)
 		for _, place := range template.Places() {
 			if place != "v" {
 				return // an argument that is not there
@@ -126,10 +127,10 @@ func FuzzArgv(f *testing.F) {
 	})
 }
 
-func templates(texts ...string) []config.Template {
-	var list []config.Template
+func templates(texts ...string) []template.Text {
+	var list []template.Text
 	for _, text := range texts {
-		list = append(list, config.ParseTemplate(text))
+		list = append(list, template.Parse(text))
 	}
 	return list
 }

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
-	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 // player plays one step for one request.
@@ -61,7 +62,7 @@ func (p *player) text(name string) (string, error) {
 // argument puts values into one argument of a call. A text that is exactly one
 // place takes the type that the tool's schema asks for.
 func (p *player) argument(tool, name string, v any) (any, error) {
-	t, ok := v.(config.Template)
+	t, ok := v.(template.Text)
 	if !ok {
 		return p.nested(v)
 	}
@@ -78,7 +79,7 @@ func (p *player) argument(tool, name string, v any) (any, error) {
 func (p *player) nested(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
-	case config.Template:
+	case template.Text:
 		return v.Expand(p.text)
 	case []any:
 		out := make([]any, len(v))

@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/adkmcp/adkmcp/internal/config/template"
+
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -32,14 +34,14 @@ type rule struct {
 }
 
 type step struct {
-	text  config.Template // what is said, or replied
-	files []string        // that go along
+	text  template.Text // what is said, or replied
+	files []string      // that go along
 	calls []call
 }
 
 type call struct {
 	tool string
-	args map[string]any // strings are config.Template
+	args map[string]any // strings are template.Text
 }
 
 // New compiles a script that package config has checked.
@@ -65,7 +67,7 @@ func New(script []config.Rule) (*Model, error) {
 }
 
 func compile(s config.Step) (step, error) {
-	st := step{text: config.ParsePlaces(s.Say + s.Reply), files: s.Files}
+	st := step{text: template.ParsePlaces(s.Say + s.Reply), files: s.Files}
 	for _, c := range s.Call {
 		args := map[string]any{}
 		if len(c.Args) > 0 {
@@ -84,7 +86,7 @@ func compile(s config.Step) (step, error) {
 func parsePlaces(v any) any {
 	switch v := v.(type) {
 	case string:
-		return config.ParsePlaces(v)
+		return template.ParsePlaces(v)
 	case []any:
 		for i := range v {
 			v[i] = parsePlaces(v[i])

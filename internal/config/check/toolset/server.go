@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 // server checks how a server is reached.
@@ -57,7 +58,7 @@ func (c *checker) spelled(p *strictyaml.Path, key, other string) *strictyaml.Pat
 func (c *checker) child(s *config.MCPServer, p *strictyaml.Path) {
 	env := p.Key("env")
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if !config.IsVariableName(name) {
+		if !template.IsVariableName(name) {
 			c.errorf(env.Key(name), "", "%q is no name of an environment variable", name)
 		}
 	}

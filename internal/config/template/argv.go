@@ -1,4 +1,4 @@
-package config
+package template
 
 import (
 	"slices"
@@ -59,7 +59,7 @@ var valueFlags = []string{"-o", "+o", "-O", "+O", "-W", "-X", "-I", "-r", "-l", 
 // the place and the index of its element, or no place. Programs that run another
 // one, such as env, xargs and timeout, are seen through: whatever element names
 // an interpreter counts.
-func CodePlace(command []Template) (index int, place string) {
+func CodePlace(command []Text) (index int, place string) {
 	var r reader
 	code, previous := false, ""
 	for i, element := range command {
@@ -113,10 +113,10 @@ func (r *reader) takesValue(option string) bool {
 }
 
 // literalStart is the text before the first place.
-func (t Template) literalStart() string {
+func (t Text) literalStart() string {
 	for i, s := range t.Segments {
 		if s.Place != "" {
-			return Template{t.Segments[:i]}.Plain()
+			return Text{t.Segments[:i]}.Plain()
 		}
 	}
 	return t.Plain()

@@ -1,12 +1,20 @@
-package config
+// Package template finds the places in the texts of an agent file: those for a
+// tool's arguments, for variables of the environment, and for the session's state
+// in an instruction.
+//
+// Start with [Text] and [ParseInstruction]. [CodePlace] says which place of an argv
+// list would become code.
+package template
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
-// Template is text with places for a tool's arguments. Places and environment
+// Text is text with places for a tool's arguments. Places and environment
 // variables are found together, before anything is put in, so that no value
 // can become syntax.
 //
@@ -17,11 +25,11 @@ import (
 //	$$              a dollar
 //
 // Any other brace or dollar stays as it is.
-type Template struct {
+type Text struct {
 	Segments []Segment
 }
 
-// Segment is a piece of a [Template]. Exactly one of Place, Var and Text says
+// Segment is a piece of a [Text]. Exactly one of Place, Var and Text says
 // what it is; after loading there is no Var left.
 type Segment struct {
 	Text string
@@ -35,19 +43,19 @@ type Segment struct {
 	FromEnv bool
 }
 
-// ParseTemplate splits s into segments. Every text is a valid template.
-func ParseTemplate(s string) Template { return parseTemplate(s, true, true) }
+// Parse splits s into segments. Every text is a valid template.
+func Parse(s string) Text { return parse(s, true, true) }
 
-// ParsePlaces is [ParseTemplate] for text in which a dollar means nothing, such
+// ParsePlaces is [Parse] for text in which a dollar means nothing, such
 // as the script of a model.
-func ParsePlaces(s string) Template { return parseTemplate(s, false, true) }
+func ParsePlaces(s string) Text { return parse(s, false, true) }
 
-// ParseVars is [ParseTemplate] for text in which a brace means nothing, such as
+// ParseVars is [Parse] for text in which a brace means nothing, such as
 // a path or a key.
-func ParseVars(s string) Template { return parseTemplate(s, true, false) }
+func ParseVars(s string) Text { return parse(s, true, false) }
 
-func parseTemplate(s string, vars, places bool) Template {
-	var t Template
+func parse(s string, vars, places bool) Text {
+	var t Text
 	for i := 0; i < len(s); {
 		var seg Segment
 		var n int
@@ -132,7 +140,7 @@ func identifier(s string, dash bool) int {
 }
 
 // add appends seg and merges text with text before it.
-func (t *Template) add(seg Segment) {
+func (t *Text) add(seg Segment) {
 	if n := len(t.Segments); n > 0 && seg.isText() && t.Segments[n-1].isText() {
 		t.Segments[n-1].Text += seg.Text
 		return
@@ -143,7 +151,7 @@ func (t *Template) add(seg Segment) {
 func (s *Segment) isText() bool { return s.Place == "" && s.Var == "" && !s.FromEnv }
 
 // Places lists the arguments that the template names, in order.
-func (t Template) Places() []string {
+func (t Text) Places() []string {
 	var names []string
 	for _, s := range t.Segments {
 		if s.Place != "" {
@@ -154,7 +162,7 @@ func (t Template) Places() []string {
 }
 
 // Only gives the name of the argument when the template is exactly one place.
-func (t Template) Only() (name string, ok bool) {
+func (t Text) Only() (name string, ok bool) {
 	if len(t.Segments) == 1 && t.Segments[0].Place != "" {
 		return t.Segments[0].Place, true
 	}
@@ -162,7 +170,7 @@ func (t Template) Only() (name string, ok bool) {
 }
 
 // Expand puts values in; value is asked once for every place.
-func (t Template) Expand(value func(place string) (string, error)) (string, error) {
+func (t Text) Expand(value func(place string) (string, error)) (string, error) {
 	if len(t.Segments) == 1 && t.Segments[0].Place == "" {
 		return t.Segments[0].Text, nil
 	}
@@ -183,9 +191,9 @@ func (t Template) Expand(value func(place string) (string, error)) (string, erro
 
 // Resolve replaces variables by what lookup gives for them, and returns the
 // names of those that are neither set nor have a default.
-func (t Template) Resolve(lookup func(string) (string, bool)) (Template, []string) {
+func (t Text) Resolve(lookup func(string) (string, bool)) (Text, []string) {
 	var missing []string
-	out := Template{Segments: make([]Segment, 0, len(t.Segments))}
+	out := Text{Segments: make([]Segment, 0, len(t.Segments))}
 	for _, s := range t.Segments {
 		if s.Var != "" {
 			v, ok := lookup(s.Var)
@@ -205,7 +213,7 @@ func (t Template) Resolve(lookup func(string) (string, bool)) (Template, []strin
 }
 
 // EnvValues lists the texts that came out of the environment.
-func (t Template) EnvValues() []string {
+func (t Text) EnvValues() []string {
 	var vs []string
 	for _, s := range t.Segments {
 		if s.FromEnv && s.Text != "" {
@@ -216,7 +224,7 @@ func (t Template) EnvValues() []string {
 }
 
 // Plain joins the texts and leaves the places out.
-func (t Template) Plain() string {
+func (t Text) Plain() string {
 	var b strings.Builder
 	for _, s := range t.Segments {
 		b.WriteString(s.Text)
@@ -226,12 +234,12 @@ func (t Template) Plain() string {
 
 // SplitFolder splits a path at the last separator before the first place: the
 // folder, and what lies below it. A path without a separator there has none.
-func (t Template) SplitFolder() (folder string, below Template) {
+func (t Text) SplitFolder() (folder string, below Text) {
 	first := slices.IndexFunc(t.Segments, func(s Segment) bool { return s.Place != "" })
 	if first < 0 {
 		first = len(t.Segments)
 	}
-	folder, name := filepath.Split(Template{t.Segments[:first]}.Plain())
+	folder, name := filepath.Split(Text{t.Segments[:first]}.Plain())
 	if name != "" {
 		below.add(Segment{Text: name})
 	}
@@ -242,9 +250,9 @@ func (t Template) SplitFolder() (folder string, below Template) {
 // Source writes a resolved template so that [ParsePlaces] gives it again; ok is
 // false where no text does, because a value of the environment ends in a brace
 // or a dollar right before a place.
-func (t Template) Source() (s string, ok bool) {
+func (t Text) Source() (s string, ok bool) {
 	var b strings.Builder
-	var want Template // neighbouring texts as one
+	var want Text // neighbouring texts as one
 	for _, seg := range t.Segments {
 		if seg.Place != "" {
 			want.add(seg)
@@ -274,4 +282,16 @@ func escapePlaces(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// DecodeYAML reads a text with places.
+func (t *Text) DecodeYAML(c *strictyaml.Cursor) {
+	if text, ok := c.Text(); ok {
+		*t = Parse(text)
+	}
+}
+
+// DescribeYAML is the schema of DecodeYAML.
+func (*Text) DescribeYAML(*strictyaml.Generator) strictyaml.Object {
+	return strictyaml.Object{{Key: "type", Value: "string"}}
 }

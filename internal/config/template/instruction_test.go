@@ -1,10 +1,10 @@
-package config_test
+package template_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
 func TestParseInstruction(t *testing.T) {
@@ -24,7 +24,7 @@ func TestParseInstruction(t *testing.T) {
 		"{other:a} {artifact.} {a:b}": "{other:a} {artifact.} {a:b}",
 	} {
 		var b strings.Builder
-		for _, s := range config.ParseInstruction(in) {
+		for _, s := range template.ParseInstruction(in) {
 			b.WriteString(s.Text)
 			if s.Key != "" {
 				b.WriteString("<" + s.Key)
