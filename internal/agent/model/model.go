@@ -47,8 +47,9 @@ type Request struct {
 	// Notice tells the person who waits what happens, such as "waiting 2s
 	// because of a rate limit". It may be nil; use [Request.Notify].
 	Notice func(text string)
-	// Answer is set when the model suspended this very step earlier and the
-	// answer has come.
+	// Asked is the suspension with which the model parked this very step, and
+	// Answer what came back on it; both are nil in all other requests.
+	Asked  *Suspension
 	Answer *Answer
 }
 
@@ -78,15 +79,34 @@ type Reply struct {
 	// ends with it; function calls of such a reply are never run.
 	Problem *Error
 	// Suspend parks the turn until somebody answers; the same request then
-	// comes again with its Answer. Everything else in the Reply is ignored.
+	// comes again with Asked and Answer. Everything else in the Reply but Usage
+	// and Model is ignored: what the model needs for going on is in the
+	// suspension's Opaque.
 	Suspend *Suspension
+	// Model says which model answered, as provider/name, where there are several.
+	Model string
 }
 
 // Usage counts tokens of one model call.
 type Usage struct {
-	Input    int64 `json:"input,omitempty"`
-	Output   int64 `json:"output,omitempty"`
-	Thoughts int64 `json:"thoughts,omitempty"`
-	Cached   int64 `json:"cached,omitempty"`
+	Input    int64 `json:"input,omitempty"`    // those that were cached included
+	Output   int64 `json:"output,omitempty"`   // without thoughts
+	Thoughts int64 `json:"thoughts,omitempty"` // where the service counts them apart
+	Cached   int64 `json:"cached,omitempty"`   // of Input
 	Total    int64 `json:"total,omitempty"`
+	// Cost is in US dollars; 0 where no price is known.
+	Cost float64 `json:"cost,omitempty"`
+}
+
+// Add counts more to u; nil is nothing.
+func (u *Usage) Add(more *Usage) {
+	if more == nil {
+		return
+	}
+	u.Input += more.Input
+	u.Output += more.Output
+	u.Thoughts += more.Thoughts
+	u.Cached += more.Cached
+	u.Total += more.Total
+	u.Cost += more.Cost
 }

@@ -48,8 +48,9 @@ type retrying struct {
 func (r *retrying) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply, error] {
 	return func(yield func(*Reply, error) bool) {
 		used := make(map[Code]int, 1) // retries so far
+		var lost Usage                // of answers that were thrown away
 		for attempts := 1; ; attempts++ {
-			partial, err := r.attempt(ctx, req, yield)
+			partial, err := r.attempt(ctx, req, &lost, yield)
 			if err == nil {
 				return
 			}
@@ -73,12 +74,18 @@ func (r *retrying) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply,
 
 // attempt makes one call and passes on what it yields. It returns a failure
 // without passing it on, and whether there were partial replies before it.
-func (r *retrying) attempt(ctx context.Context, req *Request, yield func(*Reply, error) bool) (partial bool, err error) {
+func (r *retrying) attempt(ctx context.Context, req *Request, lost *Usage, yield func(*Reply, error) bool) (partial bool, err error) {
 	for reply, err := range r.inner.Generate(ctx, req) {
 		if err != nil {
 			return partial, err
 		}
+		if !reply.Partial && *lost != (Usage{}) {
+			reply = withUsage(reply, lost)
+		}
 		if !reply.Partial && isEmpty(reply) {
+			if reply != nil && reply.Usage != nil {
+				*lost = *reply.Usage
+			}
 			return partial, &Error{Code: Empty, Reason: reply.FinishReason, Message: "the model gave an empty answer"}
 		}
 		if !yield(reply, nil) || !reply.Partial {
@@ -87,6 +94,14 @@ func (r *retrying) attempt(ctx context.Context, req *Request, yield func(*Reply,
 		partial = true
 	}
 	return partial, &Error{Code: Empty, Message: "the model gave no answer"}
+}
+
+// withUsage is a reply that also counts what others used.
+func withUsage(reply *Reply, lost *Usage) *Reply {
+	own, usage := *reply, *lost
+	usage.Add(reply.Usage)
+	own.Usage = &usage
+	return &own
 }
 
 // pause is a wait before another attempt.

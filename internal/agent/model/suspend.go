@@ -28,6 +28,9 @@ type Suspension struct {
 const (
 	Approval = "approval" // of a tool call; Payload is its arguments
 	Question = "question" // Payload is a [Form]
+	// Sampling asks the calling host's own model (MCP, client/sampling). Payload is
+	// the params of sampling/createMessage, and that of the Answer its result.
+	Sampling = "sampling"
 )
 
 // Form is the Payload of a question: the fields that a person fills in, as a

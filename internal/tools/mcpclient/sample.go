@@ -35,6 +35,9 @@ func SampleWith(m model.Model) Sample {
 		if err != nil {
 			return nil, err
 		}
+		if reply.Suspend != nil {
+			return nil, errors.New("the agent's model has to ask somebody first, so that no server can use it")
+		}
 		return samplingResult(reply)
 	}
 }

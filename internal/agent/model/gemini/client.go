@@ -5,12 +5,14 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/auth/credentials"
 	"cloud.google.com/go/auth/httptransport"
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
 // ask asks the service. It is a genai client's one method that we use: a
@@ -43,7 +45,7 @@ func (l *lazyClient) get(ctx context.Context, s *settings) (ask, error) {
 	if c := l.current(); c != nil {
 		return c, nil
 	}
-	transport := newTransport(s)
+	transport := wire.NewTransport(s.lookup)
 	made, err := newClient(ctx, s, transport)
 	if err != nil {
 		transport.CloseIdleConnections()
@@ -75,7 +77,7 @@ func newClient(ctx context.Context, s *settings, base http.RoundTripper) (ask, e
 	if problem := s.problem(); problem != nil {
 		return nil, problem
 	}
-	hc := &http.Client{Transport: &transport{base: base, idle: idleTimeout}}
+	hc := &http.Client{Transport: &transport{base: base, idle: wire.IdleTimeout}}
 	headers := s.headers.Clone()
 	if s.usesADC() {
 		quota, err := signWithADC(ctx, s, hc)
@@ -135,4 +137,30 @@ func signWithADC(ctx context.Context, s *settings, hc *http.Client) (quotaProjec
 		return "", err
 	}
 	return creds.QuotaProjectID(ctx)
+}
+
+// transport stands between genai and the network. It makes an error of every
+// answer that is not 200, redirects included, because genai keeps neither
+// their headers nor a bound on their length; and it hands genai a stream that
+// genai can read.
+type transport struct {
+	base http.RoundTripper
+	idle time.Duration
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer cancel(nil)
+		return nil, wire.Refused(resp)
+	}
+	resp.Body = newEventStream(wire.Watch(resp.Body, t.idle, cancel), maxAnswer)
+	resp.ContentLength = -1
+	return resp, nil
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
 // explain says what an error of genai means. sent tells whether the request
@@ -23,7 +24,7 @@ import (
 func (m *Model) explain(err error, sent bool) error {
 	var (
 		byService genai.APIError
-		refused   *refusal
+		refused   *wire.Refusal
 		token     *auth.Error
 		untrusted *tls.CertificateVerificationError
 		transport *url.Error
@@ -41,17 +42,17 @@ func (m *Model) explain(err error, sent bool) error {
 	case errors.As(err, &byService):
 		return m.serviceError(&byService, 0)
 	case errors.As(err, &refused):
-		e := parseError(refused.body)
+		e := parseError(refused.Body)
 		if e == nil {
-			e = &genai.APIError{Message: string(refused.body)}
+			e = &genai.APIError{Message: string(refused.Body)}
 		}
-		e.Code = refused.status
-		return m.serviceError(e, refused.retryAfter)
+		e.Code = refused.Status
+		return m.serviceError(e, refused.RetryAfter)
 	case errors.As(err, &token):
 		return &model.Error{
 			Code:    model.Unauthorized,
 			Message: "no access token for the Google Cloud credentials: run `gcloud auth application-default login` again or check GOOGLE_APPLICATION_CREDENTIALS",
-			Err:     errors.New(m.settings.redact(excerpt(token.Error(), maxMessage))),
+			Err:     errors.New(m.settings.redact(wire.Excerpt(token.Error(), maxMessage))),
 		}
 	case errors.As(err, &untrusted):
 		return &model.Error{Code: model.Misconfigured, Message: "the certificate of Gemini's address is not trusted: check model.base_url and the proxy", Err: untrusted}
@@ -62,7 +63,7 @@ func (m *Model) explain(err error, sent bool) error {
 	}
 	return &model.Error{
 		Code:    model.InvalidRequest,
-		Message: "the request could not be made from these settings: " + m.settings.redact(excerpt(err.Error(), maxMessage)),
+		Message: "the request could not be made from these settings: " + m.settings.redact(wire.Excerpt(err.Error(), maxMessage)),
 	}
 }
 
@@ -85,7 +86,7 @@ func (m *Model) serviceError(e *genai.APIError, asked time.Duration) *model.Erro
 	if reason != "" {
 		out.Reason = reason
 	}
-	said := m.settings.redact(excerpt(e.Message, maxMessage))
+	said := m.settings.redact(wire.Excerpt(e.Message, maxMessage))
 	say := func(code model.Code, format string, args ...any) *model.Error {
 		out.Code, out.Message = code, fmt.Sprintf(format, args...)
 		if said != "" {
@@ -105,7 +106,7 @@ func (m *Model) serviceError(e *genai.APIError, asked time.Duration) *model.Erro
 	case e.Code == http.StatusNotFound:
 		return say(model.NotFound, "Gemini has no model %q (404): check model.name and model.base_url", m.name)
 	case e.Code == http.StatusRequestEntityTooLarge, e.Code == http.StatusBadRequest && overflow().MatchString(e.Message):
-		return say(model.ContextOverflow, "the conversation is too long for %s (%d): start a new one", m.name, e.Code)
+		return say(model.ContextOverflow, "the conversation is too long for %s (%d)", m.name, e.Code)
 	case e.Code == http.StatusTooManyRequests:
 		out.RetryAfter = max(delay, asked)
 		return say(model.RateLimited, "Gemini's rate limit or quota is used up (429)")

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
 // verdict says what is wrong with the gathered answer, nil for nothing, and
@@ -15,7 +16,7 @@ func (g *gathering) verdict() (problem *model.Error, keep bool) {
 	fault := func(code model.Code, format string, args ...any) *model.Error {
 		message := fmt.Sprintf(format, args...)
 		if g.message != "" {
-			message += ": " + excerpt(g.message, maxMessage)
+			message += ": " + wire.Excerpt(g.message, maxMessage)
 		}
 		return &model.Error{Code: code, Reason: string(g.finish), Message: message}
 	}
@@ -58,7 +59,7 @@ func (g *gathering) unfinished() *model.Error {
 	case g.blocked != nil:
 		message := fmt.Sprintf("Gemini refused the request (%s)", g.blocked.BlockReason)
 		if g.blocked.BlockReasonMessage != "" {
-			message += ": " + excerpt(g.blocked.BlockReasonMessage, maxMessage)
+			message += ": " + wire.Excerpt(g.blocked.BlockReasonMessage, maxMessage)
 		}
 		return &model.Error{Code: model.Blocked, Reason: string(g.blocked.BlockReason), Message: message}
 	case g.chunks == 0:

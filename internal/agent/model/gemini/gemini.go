@@ -5,8 +5,8 @@
 //
 //   - request.go builds what is sent; package dialect turns the tools' JSON Schema
 //     into the dialect that the service takes;
-//   - client.go makes the genai client on first use, transport.go and sse.go
-//     stand between it and the network;
+//   - client.go makes the genai client on first use; what stands between it and
+//     the network is there and in sse.go;
 //   - reply.go puts the streamed pieces together, finish.go and errors.go say
 //     what became of the call.
 package gemini
@@ -23,6 +23,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
@@ -41,7 +42,7 @@ type Model struct {
 	deps     Deps
 	settings settings
 	client   lazyClient
-	tools    toolCache
+	tools    wire.Declarations
 }
 
 // New makes a model of what the agent file says. It needs neither a key nor
@@ -55,10 +56,12 @@ func New(cfg *config.Model, generate *genai.GenerateContentConfig, d Deps) (*Mod
 		deps:     d,
 		settings: readSettings(cfg, d.Lookup),
 		client:   newLazyClient(),
+		tools:    wire.Declarations{Service: "Gemini", Model: cfg.Name, Max: maxTools, Encode: encodeTool, Log: d.Log},
 	}
 	if generate != nil {
 		m.generate = *generate
 	}
+	m.generate = merged(m.generate, cfg)
 	if u := m.settings.baseURL; u != "" {
 		parsed, err := url.Parse(u)
 		if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
@@ -112,26 +115,10 @@ func (m *Model) Close() error {
 
 // Generate implements [model.Model].
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
-	return func(yield func(*model.Reply, error) bool) {
-		call := ctx
-		if m.timeout > 0 {
-			var cancel context.CancelFunc
-			call, cancel = context.WithTimeout(ctx, m.timeout)
-			defer cancel()
-		}
-		reply, err := m.stream(call, req, func(r *model.Reply) bool { return yield(r, nil) })
-		switch {
-		case errors.Is(err, errBrokenOff):
-		case err != nil:
-			yield(nil, m.whyStopped(ctx, call, err))
-		default:
-			yield(reply, nil)
-		}
-	}
+	return wire.Generate(ctx, m.timeout, func(ctx context.Context, partial func(*model.Reply) bool) (*model.Reply, error) {
+		return m.stream(ctx, req, partial)
+	})
 }
-
-// errBrokenOff: the consumer has stopped the iteration.
-var errBrokenOff = errors.New("iteration broken off")
 
 // stream makes one call, passes on the pieces and returns the whole.
 func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
@@ -150,7 +137,7 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 			return nil, m.explain(err, sent)
 		}
 		if piece := whole.add(chunk); piece != nil && !partial(piece) {
-			return nil, errBrokenOff
+			return nil, wire.ErrBrokenOff
 		}
 	}
 	reply, err := whole.reply()
@@ -158,22 +145,4 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 		m.deps.Log.DebugContext(ctx, "unknown finish reason, taken for being done", "model", m.name, "reason", string(whole.finish))
 	}
 	return reply, err
-}
-
-// whyStopped replaces the errors of a call whose time ran out or that was
-// stopped by those that say so.
-func (m *Model) whyStopped(ctx, call context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return context.Cause(ctx)
-	case ctx.Err() != nil:
-		return &model.Error{Code: model.Timeout, Message: "the time for this turn ran out while the model was answering", Err: context.Cause(ctx)}
-	case call.Err() != nil:
-		return &model.Error{
-			Code:    model.Timeout,
-			Message: fmt.Sprintf("the model did not finish its answer within model.timeout (%s)", m.timeout),
-			Err:     context.DeadlineExceeded,
-		}
-	}
-	return err
 }

@@ -51,6 +51,12 @@ func placeMedia(r *genai.FunctionResponse, inside bool) (beside []any, unreadabl
 	return beside, unreadable
 }
 
+// readable reports whether the service reads data outside of a response.
+func readable(b *genai.Blob) bool {
+	kind, _, err := mime.ParseMediaType(b.MIMEType)
+	return err == nil && readsType(kind)
+}
+
 func readsType(kind string) bool {
 	return slices.Contains(inputTypes, kind) ||
 		slices.ContainsFunc(inputFamilies, func(f string) bool { return strings.HasPrefix(kind, f) })

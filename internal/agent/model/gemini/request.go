@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/gemini/dialect"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
 // body is what a request holds besides its settings, as it goes on the wire.
@@ -56,7 +58,12 @@ func (m *Model) body(req *model.Request) (*body, error) {
 		if err != nil {
 			return nil, notEncoded(err)
 		}
-		if len(parts) > 0 {
+		last := len(b.contents) - 1
+		switch {
+		case len(parts) == 0:
+		case last >= 0 && c.Role == genai.RoleModel && b.contents[last].Role == genai.RoleModel: // refused
+			b.contents[last].Parts = append(b.contents[last].Parts, parts...)
+		default:
 			b.contents = append(b.contents, wireContent{c.Role, parts})
 		}
 	}
@@ -130,32 +137,70 @@ func (m *Model) callConfig(system string, b *body, sent *bool) *genai.GenerateCo
 }
 
 // wireParts gives parts as they are sent: as the service sent them, in order,
-// signatures byte for byte, but without the ids that are ours.
+// signatures byte for byte, but without the ids that are ours and without what
+// another provider signed.
 func (m *Model) wireParts(parts []*genai.Part) ([]any, error) {
-	wire := make([]any, 0, len(parts))
+	sent := make([]any, 0, len(parts))
+	signed := slices.ContainsFunc(parts, func(p *genai.Part) bool { return p != nil && p.FunctionCall != nil && isOwn(p.ThoughtSignature) })
 	for _, p := range parts {
+		if p != nil && model.IsSigned(p.ThoughtSignature) {
+			if p.Thought {
+				continue
+			}
+			bare := *p
+			bare.ThoughtSignature = nil
+			p = &bare
+		}
 		switch {
 		case model.IsBlank(p):
 			if p != nil && len(p.ThoughtSignature) > 0 {
-				wire = append(wire, signaturePart{Part: p})
+				sent = append(sent, signaturePart{Part: p})
 			}
-		case p.FunctionCall != nil && strings.HasPrefix(p.FunctionCall.ID, idPrefix):
-			part, call := *p, *p.FunctionCall
-			call.ID = ""
-			part.FunctionCall = &call
-			wire = append(wire, &part)
+		case p.FunctionCall != nil:
+			sent = append(sent, m.wireCall(p, &signed))
 		case p.FunctionResponse != nil:
 			shaped, err := m.shapeResponse(p)
 			if err != nil {
 				return nil, err
 			}
-			wire = append(wire, shaped...)
+			sent = append(sent, shaped...)
+		case p.InlineData != nil && !readable(p.InlineData):
+			sent = append(sent, &genai.Part{Text: wire.LeftOut([]*genai.Blob{p.InlineData})})
 		default:
-			wire = append(wire, p)
+			sent = append(sent, p)
 		}
 	}
-	return wire, nil
+	return sent, nil
 }
+
+// noSignature stands where a call that another model made has none (Gemini API,
+// "Thought signatures", on calls that the model did not make).
+const noSignature = "skip_thought_signature_validator"
+
+// wireCall gives a call without an id that is ours. signed says whether the calls
+// of its content carry a signature; newer models refuse those that don't.
+func (m *Model) wireCall(p *genai.Part, signed *bool) *genai.Part {
+	ours, bare := strings.HasPrefix(p.FunctionCall.ID, idPrefix), !*signed && m.signs()
+	if !ours && !bare {
+		return p
+	}
+	part, call := *p, *p.FunctionCall
+	part.FunctionCall = &call
+	if ours {
+		call.ID = ""
+	}
+	if bare {
+		part.ThoughtSignature, *signed = []byte(noSignature), true
+	}
+	return &part
+}
+
+// signs reports whether the model wants signatures of its calls; Gemini 3 was the
+// first.
+func (m *Model) signs() bool { return !olderModels().MatchString(m.name) }
+
+// isOwn reports whether a signature is the service's own.
+func isOwn(signature []byte) bool { return len(signature) > 0 && !model.IsSigned(signature) }
 
 // shapeResponse gives the parts that a function response is sent as: without
 // an id that is ours, without references, and its media where this model takes

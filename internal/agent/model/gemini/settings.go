@@ -25,10 +25,8 @@ type settings struct {
 	baseURLSource string
 	headers       http.Header
 	credentials   string // GOOGLE_APPLICATION_CREDENTIALS
-	proxy         proxySettings
+	lookup        func(string) (string, bool)
 }
-
-type proxySettings struct{ http, https, exempt string }
 
 func readSettings(cfg *config.Model, lookup func(string) (string, bool)) settings {
 	env := func(names ...string) (value, name string) {
@@ -41,12 +39,9 @@ func readSettings(cfg *config.Model, lookup func(string) (string, bool)) setting
 		}
 		return "", ""
 	}
-	var s settings
+	s := settings{lookup: lookup}
 	s.vertex = usesVertex(lookup)
 	s.credentials, _ = env("GOOGLE_APPLICATION_CREDENTIALS")
-	s.proxy.http, _ = env("HTTP_PROXY", "http_proxy")
-	s.proxy.https, _ = env("HTTPS_PROXY", "https_proxy")
-	s.proxy.exempt, _ = env("NO_PROXY", "no_proxy")
 
 	s.baseURL, s.baseURLSource = cfg.BaseURL, "model.base_url"
 	if s.baseURL == "" {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
@@ -178,7 +179,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	if got != "[redacted], [redacted], [redacted], x" {
 		t.Errorf("%q", got)
 	}
-	refused := m.explain(&refusal{status: 500, body: []byte("you sent token-of-mine"), retryAfter: time.Second}, true)
+	refused := m.explain(&wire.Refusal{Status: 500, Body: []byte("you sent token-of-mine"), RetryAfter: time.Second}, true)
 	if strings.Contains(fmt.Sprint(refused), "token-of-mine") {
 		t.Errorf("%v", refused)
 	}
@@ -187,7 +188,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 func TestProxyComesFromTheAgentsEnvironment(t *testing.T) {
 	env := map[string]string{"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "inside.example"}
 	s := readSettings(&config.Model{}, func(n string) (string, bool) { v, ok := env[n]; return v, ok })
-	transport := newTransport(&s)
+	transport := wire.NewTransport(s.lookup)
 	for target, want := range map[string]string{"https://generativelanguage.googleapis.com/": "http://proxy:3128", "https://inside.example/": "<nil>", "http://127.0.0.1:1/": "<nil>"} {
 		r, err := http.NewRequest(http.MethodPost, target, nil)
 		if err != nil {

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 
 	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
 // Bounds of one answer.
@@ -90,7 +91,7 @@ func (s *eventStream) line() {
 	case err != nil:
 		s.ended = true
 		status := statusCut
-		if errors.Is(err, errStalled) {
+		if errors.Is(err, wire.ErrStalled) {
 			status = statusStalled
 		}
 		s.fail(&genai.APIError{Status: status, Message: err.Error()})
@@ -151,7 +152,7 @@ func (s *eventStream) foreign() {
 		s.fail(e)
 		return
 	}
-	s.fail(&genai.APIError{Status: statusForeign, Message: excerpt(string(s.stray), 200)})
+	s.fail(&genai.APIError{Status: statusForeign, Message: wire.Excerpt(string(s.stray), 200)})
 }
 
 // fail ends the stream with an error event.
@@ -160,13 +161,4 @@ func (s *eventStream) fail(e *genai.APIError) {
 	if err == nil { // it came from JSON or is plain text
 		s.emit(event)
 	}
-}
-
-// excerpt is the beginning of a text, on one line.
-func excerpt(text string, length int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-	if r := []rune(text); len(r) > length {
-		return string(r[:length]) + "…"
-	}
-	return text
 }

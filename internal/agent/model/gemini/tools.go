@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,19 +20,6 @@ const maxTools = 512
 // toolName is the rule for names of functions (the API's FunctionDeclaration).
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`) })
 
-// toolCache keeps declarations in the form in which they are sent. It holds
-// the newest one of each name and is emptied when it has grown too large.
-type toolCache struct {
-	mu    sync.Mutex
-	names map[string]*declaration
-}
-
-type declaration struct {
-	description string
-	schema      []byte
-	wire        []byte // nil for one that is left out
-}
-
 // hosted are the tools that the service runs itself, by the names that ADK gives
 // them, as they are sent.
 var hosted = map[string]string{
@@ -47,13 +33,17 @@ var hosted = map[string]string{
 // function that the service would refuse is left out, with a warning when it is
 // first met, because it would make the service refuse the whole request.
 func (m *Model) declare(req *model.Request) (tools json.RawMessage, mixed bool, err error) {
-	functions, err := m.functions(req)
+	functions, err := m.tools.Of(req)
 	if err != nil {
 		return nil, false, err
 	}
 	var all []string
 	if functions != nil {
-		all = append(all, `{"functionDeclarations":[`+string(functions)+`]}`)
+		list, err := json.Marshal(functions)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, `{"functionDeclarations":`+string(list)+`}`)
 	}
 	for _, name := range req.Hosted {
 		wire, known := hosted[name]
@@ -68,65 +58,8 @@ func (m *Model) declare(req *model.Request) (tools json.RawMessage, mixed bool, 
 	return json.RawMessage("[" + strings.Join(all, ",") + "]"), functions != nil && len(req.Hosted) > 0, nil
 }
 
-// functions gives the declarations of a request's functions, nil for none.
-func (m *Model) functions(req *model.Request) ([]byte, error) {
-	if len(req.Tools) > maxTools {
-		return nil, &model.Error{
-			Code:    model.InvalidRequest,
-			Message: fmt.Sprintf("the agent has %d tools, Gemini takes %d: select fewer of them in the agent file", len(req.Tools), maxTools),
-		}
-	}
-	var out []byte
-	for _, tool := range req.Tools {
-		d, err := m.tools.get(tool)
-		if err != nil {
-			m.deps.Log.Warn("tool left out: it cannot be declared to Gemini", "tool", tool.Name, "model", m.name, "reason", err)
-			req.Notify(fmt.Sprintf("the tool %s is left out, since it cannot be declared to Gemini: %v", tool.Name, err))
-		}
-		if d.wire == nil {
-			continue
-		}
-		if out != nil {
-			out = append(out, ',')
-		}
-		out = append(out, d.wire...)
-	}
-	return out, nil
-}
-
-// get gives the declaration of a tool. The error says why it is left out; it
-// comes once.
-func (c *toolCache) get(tool *genai.FunctionDeclaration) (*declaration, error) {
-	schema, err := rawSchema(tool)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.names[tool.Name]
-	if d != nil && d.description == tool.Description && bytes.Equal(d.schema, schema) {
-		return d, nil
-	}
-	d = &declaration{description: tool.Description, schema: schema}
-	if err == nil {
-		d.wire, err = encodeTool(tool, schema)
-	}
-	if c.names == nil || len(c.names) >= 4*maxTools {
-		c.names = make(map[string]*declaration)
-	}
-	c.names[tool.Name] = d
-	return d, err
-}
-
-func rawSchema(tool *genai.FunctionDeclaration) ([]byte, error) {
-	switch s := tool.ParametersJsonSchema.(type) {
-	case nil:
-		return nil, nil
-	case json.RawMessage:
-		return s, nil
-	default:
-		return json.Marshal(s)
-	}
-}
-
-func encodeTool(tool *genai.FunctionDeclaration, schema []byte) ([]byte, error) {
+// encodeTool gives a function's declaration in Gemini's dialect.
+func encodeTool(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, error) {
 	if !toolName().MatchString(tool.Name) {
 		return nil, errors.New("its name must be a letter or _, then up to 127 letters, digits or any of _ . : -")
 	}

@@ -238,17 +238,3 @@ func FuzzEventStream(f *testing.F) {
 		}
 	})
 }
-
-func TestRetryAfterHeader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for value, want := range map[string]time.Duration{
-			"": 0, "3": 3 * time.Second, "-3": 0, "1.5": 0, "99999999999": 0, "soon": 0,
-			time.Now().Add(time.Minute).UTC().Format(http.TimeFormat):  time.Minute,
-			time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat): 0,
-		} {
-			if got := retryAfter(http.Header{"Retry-After": {value}}); got != want {
-				t.Errorf("%q: %v, want %v", value, got, want)
-			}
-		}
-	})
-}

@@ -16,6 +16,7 @@ type Reply struct {
 	// it is.
 	Chunks []string
 	Body   string
+	Half   bool // ends in the middle of one more event
 	Cut    bool // drops the connection in the middle of one more event
 	Hang   bool // keeps the connection open after the last event
 	Noise  bool // comments, other fields, blank lines and [DONE] in between

@@ -273,6 +273,9 @@ func write(w http.ResponseWriter, r Reply) {
 	if r.Noise {
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}
+	if r.Half {
+		_, _ = io.WriteString(w, `data: {"candidates": [{"content`)
+	}
 	if r.Cut {
 		_, _ = io.WriteString(w, `data: {"candidates": [{"content`)
 		_ = flow.Flush()

@@ -116,7 +116,11 @@ func checkSaid(c *genai.Content, said [][]*genai.Part) error {
 		if whole {
 			return nil
 		}
-		if slices.ContainsFunc(said, func(s []*genai.Part) bool { return equal(unsigned(s), unsigned(is)) }) {
+		own := func(s []*genai.Part) bool { return equal(unsigned(s), unsigned(is)) }
+		if isForeign(c) && !slices.ContainsFunc(said, func(s []*genai.Part) bool { return own(s) && isSigned(s) }) {
+			return nil
+		}
+		if slices.ContainsFunc(said, own) {
 			return refusal("Function call is missing a thought_signature in functionCall parts, or has another one")
 		}
 		return errors.New("the function calls are not the ones that the model made, or not in its order")
@@ -129,6 +133,21 @@ func checkSaid(c *genai.Content, said [][]*genai.Part) error {
 		}
 	}
 	return nil
+}
+
+// isForeign reports whether the first call says that another model made it ("Thought
+// signatures").
+func isForeign(c *genai.Content) bool {
+	for _, p := range c.Parts {
+		if p.FunctionCall != nil {
+			return string(p.ThoughtSignature) == "skip_thought_signature_validator"
+		}
+	}
+	return false
+}
+
+func isSigned(parts []*genai.Part) bool {
+	return slices.ContainsFunc(parts, func(p *genai.Part) bool { return len(p.ThoughtSignature) > 0 })
 }
 
 // without gives parts without those of the service's own tools.
