@@ -1,0 +1,171 @@
+// Package openai is the model provider for OpenAI's Responses API.
+//
+// Start with [New] and [Model.Generate]. A call goes through here:
+//
+//   - approve.go sees whether a person has to be asked first, or has answered;
+//   - request.go builds what is sent, input.go its conversation, hosted.go the MCP
+//     servers that the service calls itself; package dialect brings the schemas into
+//     form;
+//   - stream.go gathers the events of the answer, item.go reads what the service
+//     says in it, reply.go makes parts of that and says what became of the call,
+//     errors.go what went wrong.
+//
+// Nothing is stored with the service: what it must get back goes into the parts of
+// the conversation, signed with [model.Sign].
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+// name is the service's, for messages.
+const name = "OpenAI"
+
+// Deps are what a [Model] takes from outside.
+type Deps struct {
+	// Lookup is the environment of the agent file.
+	Lookup func(name string) (value string, ok bool)
+	Log    *slog.Logger
+}
+
+// Model is a model of OpenAI's. It is safe for concurrent use.
+type Model struct {
+	cfg      *config.Model
+	deps     Deps
+	settings settings
+	extra    map[string]any // of the request; nil for nothing
+	servers  map[string]*server
+	client   *wire.Client
+	tools    wire.Declarations
+	// unreasoning is set once the service has said that this model does not think,
+	// and so has nothing that could be encrypted.
+	unreasoning atomic.Bool
+}
+
+// New makes a model of what the agent file says; servers are the MCP servers that
+// the service may call. It contacts nothing and needs no key: [Model.Check] says
+// whether the first call will find one. The caller closes the model. Nobody may
+// write to cfg and servers any more.
+func New(cfg *config.Model, servers []*config.HostedMCP, d Deps) (*Model, error) {
+	m := &Model{cfg: cfg, deps: d, settings: readSettings(cfg, d.Lookup), servers: make(map[string]*server, len(servers))}
+	at, err := url.Parse(m.settings.baseURL)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, fmt.Errorf("%s: it must be a URL such as https://host/v1", m.settings.baseURLSource)
+	}
+	if m.extra, err = readExtra(cfg.ExtraBody); err != nil {
+		return nil, err
+	}
+	secrets := m.settings.secrets
+	for _, s := range servers {
+		made, err := newServer(s)
+		if err != nil {
+			return nil, err
+		}
+		m.servers[s.ServerLabel] = made
+		secrets = append(secrets, made.secrets...)
+	}
+	m.client = wire.New(wire.Service{
+		Name: name, URL: m.settings.baseURL, Header: m.settings.header, Who: m.settings.who(),
+		Model: cfg.Name, Secrets: secrets, Lookup: d.Lookup,
+	})
+	m.tools = wire.Declarations{Service: name, Model: cfg.Name, Max: maxTools, Encode: m.encodeTool, Log: d.Log}
+	return m, nil
+}
+
+// Check says whether the first call will find a key. It is cheap and contacts
+// nothing; the error is a *[model.Error] that says what to set.
+func (m *Model) Check() error {
+	if problem := m.settings.problem(); problem != nil {
+		return problem
+	}
+	return nil
+}
+
+// Close frees the connections that are kept open. No call may run any more.
+func (m *Model) Close() error {
+	m.client.Close()
+	return nil
+}
+
+// Generate implements [model.Model].
+func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
+	return wire.Generate(ctx, m.cfg.Timeout.Std(), func(ctx context.Context, partial func(*model.Reply) bool) (*model.Reply, error) {
+		return m.call(ctx, req, partial)
+	})
+}
+
+// call makes one step: it asks the service, or the person first whose approval an
+// earlier answer of this step waits for.
+func (m *Model) call(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
+	if problem := m.settings.problem(); problem != nil {
+		return nil, problem
+	}
+	so, err := m.resume(req)
+	if err != nil {
+		return nil, err
+	}
+	if so.asks != nil {
+		return so.suspend(nil)
+	}
+	answer, err := m.ask(ctx, req, so.items, partial)
+	if err != nil {
+		return nil, err
+	}
+	return m.reply(ctx, req, so, answer)
+}
+
+// ask sends the request and gathers the answer. Thoughts of earlier answers may be
+// refused, since this model does not think or they were another account's; then it
+// asks again without them.
+func (m *Model) ask(ctx context.Context, req *model.Request, so []*item, partial func(*model.Reply) bool) (*gathering, error) {
+	bare := m.unreasoning.Load()
+	for {
+		body, thoughts, err := m.body(req, so, bare)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := m.stream(ctx, body, partial)
+		switch {
+		case err == nil:
+			return answer, nil
+		case errors.Is(err, wire.ErrBrokenOff):
+			return nil, err
+		case bare || !m.refusesThoughts(err, thoughts):
+			return nil, m.client.Explain(err, read)
+		}
+		m.deps.Log.DebugContext(ctx, "asking again without the thoughts of earlier answers", "model", m.cfg.Name)
+		bare = true
+	}
+}
+
+// stream posts a body, passes on the pieces of the answer and gathers it whole.
+func (m *Model) stream(ctx context.Context, body []byte, partial func(*model.Reply) bool) (*gathering, error) {
+	g := &gathering{}
+	for event, err := range m.client.Stream(ctx, "/responses", body) {
+		if err != nil {
+			return nil, err
+		}
+		piece, err := g.add(event)
+		switch {
+		case err != nil:
+			return nil, err
+		case piece != nil && !partial(piece):
+			return nil, wire.ErrBrokenOff
+		case g.failure != nil:
+			return nil, m.client.Refusal(*g.failure)
+		case g.final != nil:
+			return g, nil
+		}
+	}
+	return nil, g.unfinished()
+}

@@ -1,0 +1,219 @@
+// Package openaitest is OpenAI's Responses API for tests: it plays scripted answers
+// over HTTP on a loopback port and refuses, as the real service does, requests that
+// break its rules.
+//
+// Start with [Start]. Answers are put together with [Answer], [Text], [Call] and
+// their siblings; [Server.Refusals] tells what was wrong with requests that were
+// refused. strict.go has the rules on requests, schema.go those on schemas.
+package openaitest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is the service. It is safe for concurrent use.
+type Server struct {
+	// URL is the address of the API, for a model's base_url.
+	URL string
+	// Key, if set before the first request, is the only API key that is valid.
+	Key string
+
+	script   Script
+	http     *http.Server
+	running  sync.WaitGroup
+	mu       sync.Mutex
+	requests []*Request
+	refusals []string
+	said     map[string]json.RawMessage // items of the service's own, by id
+}
+
+// Script gives the reply to a request that breaks no rule. It is called by several
+// goroutines at the same time if requests come so.
+type Script func(r *Request) Reply
+
+// Play is a script of replies in order. Whoever asks for more gets status 400.
+func Play(replies ...Reply) Script {
+	var mu sync.Mutex
+	next := 0
+	return func(*Request) Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(replies) {
+			return Fail(http.StatusBadRequest, "", "the script of the test has no more replies")
+		}
+		next++
+		return replies[next-1]
+	}
+}
+
+// Request is a request as it came.
+type Request struct {
+	N      int // counts from 0, refused ones included
+	Header http.Header
+	Body   []byte
+
+	Model        string
+	Instructions string
+	Items        []*Item
+	Tools        []*Tool
+	Include      []string
+	Effort       string          // of thoughts
+	Schema       json.RawMessage // that the answer is held to; nil for none
+	Strict       bool            // with Schema
+}
+
+// Start starts a service. The caller closes it; ctx counts for the start only.
+func Start(ctx context.Context, script Script) (*Server, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{URL: "http://" + l.Addr().String() + "/v1", script: script, said: map[string]json.RawMessage{}}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+	s.running.Go(func() { _ = s.http.Serve(l) })
+	return s, nil
+}
+
+// Close ends the service and drops its connections.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	s.running.Wait()
+	return err
+}
+
+// Requests lists the requests so far, refused ones included.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Refusals lists why requests were refused. An error that the script gave is no
+// refusal.
+func (s *Server) Refusals() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.refusals)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost || r.URL.Path != "/v1/responses" {
+		write(w, Fail(http.StatusNotFound, "", "Invalid URL ("+r.Method+" "+r.URL.Path+")"))
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client has gone
+	}
+	request := &Request{Header: r.Header, Body: body}
+	s.mu.Lock()
+	request.N = len(s.requests)
+	s.requests = append(s.requests, request)
+	s.mu.Unlock()
+	reply := s.reply(request)
+	write(w, reply)
+	if reply.Hang {
+		<-r.Context().Done()
+	}
+}
+
+func (s *Server) reply(r *Request) Reply {
+	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case !ok:
+		return Fail(http.StatusUnauthorized, "", "You didn't provide an API key.")
+	case s.Key != "" && key != s.Key:
+		return Fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+key+".")
+	case r.Header.Get("Content-Type") != "application/json":
+		return Fail(http.StatusBadRequest, "unsupported_content_type", "Unsupported content type")
+	}
+	if err := s.check(r); err != nil {
+		var refused *refusal
+		if !errors.As(err, &refused) {
+			refused = &refusal{message: err.Error()}
+		}
+		if !refused.expected {
+			s.mu.Lock()
+			s.refusals = append(s.refusals, refused.message)
+			s.mu.Unlock()
+		}
+		reply := Fail(http.StatusBadRequest, refused.code, refused.message)
+		reply.Body = strings.Replace(reply.Body, `"param":null`, fmt.Sprintf(`"param":%q`, refused.param), 1)
+		return reply
+	}
+	reply := s.script(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range reply.output {
+		s.said[o.ID] = o.Raw
+	}
+	return reply
+}
+
+// refusal is what the service says. One that is expected is for the client to
+// correct, since nothing tells it beforehand.
+type refusal struct {
+	param, code, message string
+	expected             bool
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.message }
+
+// refuse is a refusal in the service's words.
+func refuse(param, format string, args ...any) error {
+	return &refusal{param: param, message: fmt.Sprintf(format, args...)}
+}
+
+// write sends a reply as an event stream, or as the body that it has.
+func write(w http.ResponseWriter, r Reply) {
+	for name, value := range r.Header {
+		w.Header().Set(name, value)
+	}
+	if r.Events == nil {
+		w.WriteHeader(r.Status)
+		_, _ = io.WriteString(w, r.Body)
+		return
+	}
+	flow := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.WriteHeader(r.Status)
+	_ = flow.Flush()
+	for i, event := range r.Events {
+		if r.Pace != nil {
+			r.Pace(i)
+		}
+		var kind struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal([]byte(event), &kind) // a broken one has no name
+		text := "event: " + kind.Type + "\ndata: " + event + "\n\n"
+		if r.Noise {
+			text = ": ping\n\nid: 1\r\n" + strings.ReplaceAll(text, "\n", "\r\n") + "\n: pong\n\n\n" + `data: {"type":"response.not_known","delta":{"x":1}}` + "\n\n"
+		}
+		_, _ = io.WriteString(w, text)
+		_ = flow.Flush()
+	}
+	if r.Noise {
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	}
+	if r.Half || r.Cut {
+		_, _ = io.WriteString(w, "event: response.completed\ndata: {\"type\":\"response.comp")
+		_ = flow.Flush()
+	}
+	if r.Cut {
+		if conn, _, err := flow.Hijack(); err == nil {
+			_ = conn.Close()
+		}
+	}
+}
