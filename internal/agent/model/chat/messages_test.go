@@ -1,0 +1,224 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/chat/chattest"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+// TestMessages sends histories of all kinds. The fake holds each to the order that
+// the strictest templates want.
+func TestMessages(t *testing.T) {
+	long := strings.Repeat("x", 41)
+	image := &genai.Part{InlineData: &genai.Blob{MIMEType: "image/png; q=1", Data: []byte("pixels")}}
+	withImage := result("b", "g", "two")
+	withImage.FunctionResponse.Parts = []*genai.FunctionResponsePart{
+		{InlineData: &genai.FunctionResponseBlob{MIMEType: "image/jpeg", Data: []byte("pixels")}},
+		{InlineData: &genai.FunctionResponseBlob{MIMEType: "video/mp4", Data: []byte("frames")}},
+	}
+	failed := &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "a", Name: "f", Response: map[string]any{"error": "broken"}}}
+	cases := []struct {
+		name     string
+		contents []*genai.Content
+		want     []string
+	}{
+		{"neighbours are one message", []*genai.Content{user("a"), user("b"), said(&genai.Part{Text: "c"}, &genai.Part{Text: "d"}), said(&genai.Part{Text: "e"}), user("f")},
+			[]string{"user a\n\nb", "assistant cd\n\ne", "user f"}},
+		{"results stand in the order of their calls", []*genai.Content{user("go"), said(&genai.Part{Text: "hm"}, called("a", "f"), called("b", "g")), results(result("b", "g", "two"), failed)},
+			[]string{"user go", "assistant hm a:f{} b:g{}", "tool Error: broken for a", "tool two for b"}},
+		{"a user behind results", []*genai.Content{user("go"), said(called("a", "f")), results(result("a", "f", "one")), user("stop")},
+			[]string{"user go", "assistant  a:f{}", "tool one for a", "assistant I have the results.", "user stop"}},
+		{"images of results", []*genai.Content{user("go"), said(called("a", "f"), called("b", "g")), results(result("a", "f", "one"), withImage), user("well?")},
+			[]string{"user go", "assistant  a:f{} b:g{}", "tool one for a", `tool two` + "\n" + `[left out, since you cannot read it: 6 bytes of type "video/mp4"] for b`,
+				"assistant I have the results.", "user [what g (b) gave besides its result] + <image_url> + well?"}},
+		{"no result", []*genai.Content{user("go"), said(called("a", "f"), called("b", "g")), results(result("b", "g", "two")), said(&genai.Part{Text: "x"}), user("y")},
+			[]string{"user go", "assistant  a:f{} b:g{}", "tool Error: there is no result. for a", "tool two for b", "assistant x", "user y"}},
+		{"no result, and that is the end", []*genai.Content{user("go"), said(called("a", "f"))},
+			[]string{"user go", "assistant  a:f{}", "tool Error: there is no result. for a"}},
+		{"a result without a call", []*genai.Content{results(result("z", "f", "one")), said(&genai.Part{Text: "x"}), user("y")},
+			[]string{"user [result of f] one", "assistant x", "user y"}},
+		{"no ids, and the same id twice", []*genai.Content{user("go"), said(called("", "f"), called("", "f"), called("a", "f"), called("a", "f")),
+			results(result("", "f", "1"), result("", "f", "2"), result("a", "f", "3"), result("a", "f", "4"))},
+			[]string{"user go", "assistant  A:f{} B:f{} a:f{} C:f{}", "tool 1 for A", "tool 2 for B", "tool 3 for a", "tool 4 for C"}},
+		{"odd ids and names", []*genai.Content{user("go"), said(called(long, "ns:f/ü"), called("functions.f:0", "f")), results(result(long, "ns:f/ü", "1"), result("functions.f:0", "f", "2"))},
+			[]string{"user go", "assistant  A:ns_f___{} functions.f:0:f{}", "tool 1 for A", "tool 2 for functions.f:0"}},
+		{"it begins with the model", []*genai.Content{said(&genai.Part{Text: "x"}), user("y")},
+			[]string{"user (The beginning of the conversation is not here.)", "assistant x", "user y"}},
+		{"it ends with the model", []*genai.Content{user("y"), said(&genai.Part{Text: "x"})}, []string{"user y", "assistant x", "user Go on."}},
+		{"nothing", []*genai.Content{nil, {Role: "user"}, user(" ")}, []string{"user (The beginning of the conversation is not here.)"}},
+		{"a turn of thoughts is none", []*genai.Content{user("a"), said(&genai.Part{Text: "hm", Thought: true}), user("b")}, []string{"user a\n\nb"}},
+		{"an empty turn of the user is none", []*genai.Content{user("a"), said(&genai.Part{Text: "x"}), user(""), said(&genai.Part{Text: "y"}), user("b")},
+			[]string{"user a", "assistant x\n\ny", "user b"}},
+		{"media", []*genai.Content{results(&genai.Part{Text: "see"}, image,
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "audio/wav", Data: []byte("RIFF")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/mpeg", Data: []byte("ID3")}},
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "application/pdf", Data: []byte("%PDF")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "text/csv", Data: []byte("a,b")}},
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("\xff")}},
+			&genai.Part{FileData: &genai.FileData{MIMEType: "image/png", FileURI: "https://example.com/a.png"}})},
+			[]string{`user see + <image_url> + <input_audio> + <input_audio> + <file> + a,b + [left out, since you cannot read it: 1 bytes of type "text/plain"]` +
+				` + [left out, since you cannot read it: a file of type "image/png" at https://example.com/a.png]`}},
+		{"what other services do themselves", []*genai.Content{user("go"), said(
+			&genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "1+1"}}, &genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "2"}},
+			&genai.Part{ToolCall: &genai.ToolCall{}}, image, &genai.Part{Text: "two"}), user("ok")},
+			[]string{"user go", "assistant \n```\n1+1\n```\n\n```\n2\n```\n" + `[left out, since you cannot read it: 6 bytes of type "image/png; q=1"]two`, "user ok"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			f := start(t, chattest.Manner{}, nil)
+			f.server.Play(chattest.Answer{Text: []string{"fine"}})
+			o := ask(t.Context(), f, request(c.contents...))
+			noRefusals(t, f)
+			if o.err != nil {
+				t.Fatal(o.err)
+			}
+			r, got := newest(t, f)
+			for i, letter := range mapped(r) { // ids that were made up
+				for j := range got {
+					got[j] = strings.ReplaceAll(got[j], letter, string(rune('A'+i)))
+				}
+			}
+			if diff := cmp.Diff(append([]string{"system be brief"}, c.want...), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// mapped lists the ids of a request that are not the history's own.
+func mapped(r *chattest.Request) []string {
+	var ids []string
+	for _, m := range r.Messages {
+		for _, c := range m.ToolCalls {
+			if strings.HasPrefix(c.ID, "call_") && !slices.Contains(ids, c.ID) {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// TestReasoningComesBack: reasoning_content goes to a server that has sent some, and
+// with it to every message of the model's; nothing goes to others.
+func TestReasoningComesBack(t *testing.T) {
+	look := []*genai.FunctionDeclaration{tool("look", `{"type":"object"}`)}
+	f := start(t, manner(t, "DeepSeek"), nil)
+	f.server.Play(chattest.Answer{Thought: "hm", Calls: []chattest.Call{{ID: "a", Name: "look", Args: `{}`}}}, chattest.Answer{Text: []string{"done"}}, chattest.Answer{Text: []string{"yes"}})
+	req := request(user("go"))
+	req.Tools = look
+	first := ask(t.Context(), f, req)
+	req.Contents = append(req.Contents, first.reply.Content, results(result("a", "look", "seen")))
+	second := ask(t.Context(), f, req)
+	req.Contents = append(req.Contents, second.reply.Content, user("sure?"))
+	third := ask(t.Context(), f, req)
+	noRefusals(t, f)
+	if third.err != nil {
+		t.Fatal(third.err)
+	}
+	want := []string{"system be brief", "user go", "assistant  a:look{} (hm)", "tool seen for a", "assistant done ()", "user sure?"}
+	if _, got := newest(t, f); !cmp.Equal(want, got) {
+		t.Error(cmp.Diff(want, got))
+	}
+	// The same history at another server.
+	g := start(t, manner(t, "OpenAI"), nil)
+	g.server.Play(chattest.Answer{Text: []string{"fine"}})
+	if o := ask(t.Context(), g, req); o.err != nil {
+		t.Error(o.err)
+	}
+	noRefusals(t, g)
+	// And with another model's history at a service that is known to demand it.
+	h := startAt(t, manner(t, "DeepSeek"), "http://api.deepseek.com/v1", nil)
+	h.server.Play(chattest.Answer{Text: []string{"fine"}})
+	req.Contents = []*genai.Content{user("go"), said(called("adk-1", "look")), results(result("adk-1", "look", "seen")), user("well?")}
+	if o := ask(t.Context(), h, req); o.err != nil {
+		t.Error(o.err)
+	}
+	noRefusals(t, h)
+}
+
+// TestExtraContentComesBack: what Gemini's own Chat Completions keep in a call goes
+// back with it, to them only.
+func TestExtraContentComesBack(t *testing.T) {
+	const extra = `"extra_content":{"google":{"thought_signature":"c2ln"}}`
+	f := start(t, chattest.Manner{}, nil)
+	f.server.Play(chattest.Answer{Events: []string{
+		delta(`"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"look","arguments":"{}"},` + extra + `}]`), end("tool_calls")}})
+	req := request(user("go"))
+	first := ask(t.Context(), f, req)
+	raw, err := json.Marshal(first.reply.Content) // as it is stored
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := &genai.Content{}
+	if err := json.Unmarshal(raw, stored); err != nil {
+		t.Fatal(err)
+	}
+	req.Contents = append(req.Contents, stored, results(result("a", "look", "seen")))
+	ask(t.Context(), f, req) // the fake knows no such member
+	if body := string(f.server.Requests()[1].Body); !strings.Contains(body, extra) {
+		t.Errorf("sent %s", body)
+	}
+	g := start(t, chattest.Manner{}, func(c *config.Model) { c.Name = "another" })
+	g.server.Play(chattest.Answer{Text: []string{"fine"}})
+	if o := ask(t.Context(), g, req); o.err != nil {
+		t.Error(o.err)
+	}
+}
+
+// TestOutputSchema: what is sent for output_schema.
+func TestOutputSchema(t *testing.T) {
+	const strict = `{"type":"object","properties":{"why":{"type":"string"},"answer":{"type":"integer"}},"required":["why","answer"],"additionalProperties":false}`
+	const loose = `{"type":"object","properties":{"why":{"type":"string"},"answer":{"type":"integer"}}}`
+	cases := map[string]struct {
+		schema string
+		tools  bool
+		extra  string
+		want   string // in the body; empty for no response_format
+	}{
+		"strict":           {strict, false, "", `"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":` + strict + `,"strict":true}}`},
+		"not strict":       {loose, false, "", `"schema":` + loose + `}}`},
+		"with tools":       {strict, true, "", ""},
+		"one of their own": {strict, false, `{"response_format":{"type":"json_object"}}`, `"response_format":{"type":"json_object"}`},
+		"none wanted":      {strict, false, `{"response_format":null}`, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, chattest.Manner{}, func(m *config.Model) { m.ExtraBody = json.RawMessage(c.extra) })
+			f.server.Extra = map[bool][]string{true: {"response_format"}}[c.extra != ""]
+			f.server.Play(chattest.Answer{Text: []string{"{}"}})
+			req := request(user("go"))
+			req.OutputSchema = json.RawMessage(c.schema)
+			if c.tools {
+				req.Tools = []*genai.FunctionDeclaration{tool("look", `{}`)}
+			}
+			o := ask(t.Context(), f, req)
+			noRefusals(t, f)
+			body := string(f.server.Requests()[0].Body)
+			if o.err != nil || !strings.Contains(body, c.want) || c.want == "" && strings.Contains(body, "response_format") {
+				t.Errorf("%v, sent %s", o.err, body)
+			}
+		})
+	}
+	f := start(t, chattest.Manner{}, nil)
+	req := request(user("go"))
+	req.OutputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"other.json"}}}`)
+	if o := ask(t.Context(), f, req); o.code() != model.InvalidRequest || !strings.Contains(o.err.Error(), "output_schema") || len(f.server.Requests()) > 0 {
+		t.Errorf("%v", o.err)
+	}
+}
+
+// TestHosted: no server runs tools itself.
+func TestHosted(t *testing.T) {
+	f := start(t, chattest.Manner{}, nil)
+	req := request(user("go"))
+	req.Hosted = []string{"web_search"}
+	if o := ask(t.Context(), f, req); o.code() != model.InvalidRequest || !strings.Contains(o.err.Error(), "web_search") {
+		t.Errorf("%v", o.err)
+	}
+}

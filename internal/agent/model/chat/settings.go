@@ -1,0 +1,176 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+// settings say which server is asked and as whom, and what every request holds.
+type settings struct {
+	url     string // base_url without a slash at its end
+	host    string // with the port; for messages
+	name    string // without it
+	port    string
+	local   bool   // on this computer
+	origin  string // tells the model at this address from all others
+	key     bool
+	header  http.Header
+	secrets []string
+	problem *model.Error // with the key; nil for none
+	members map[string]json.RawMessage
+}
+
+func readSettings(cfg *config.Model) (*settings, error) {
+	s := &settings{url: strings.TrimRight(strings.TrimSpace(cfg.BaseURL), "/"), header: make(http.Header, len(cfg.Headers)+4)}
+	if err := s.readURL(); err != nil {
+		return nil, fmt.Errorf("model.base_url: %w", err)
+	}
+	sum := sha256.Sum256([]byte(s.url + "\n" + cfg.Name))
+	s.origin = hex.EncodeToString(sum[:8])
+	s.readKey(cfg)
+	var err error
+	s.members, err = s.readMembers(cfg)
+	return s, err
+}
+
+func (s *settings) readURL() error {
+	if s.url == "" {
+		return errors.New("openai-compatible needs the address of the server, such as http://127.0.0.1:11434/v1")
+	}
+	u, err := url.Parse(s.url)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("it must be a URL such as https://host/v1")
+	case u.User != nil:
+		return errors.New("put the credentials into model.api_key or model.headers")
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("it must end with the path, without ? and #")
+	case strings.HasSuffix(u.Path, "/chat/completions"):
+		return errors.New("leave out /chat/completions at its end")
+	}
+	s.host, s.name, s.port = u.Host, u.Hostname(), u.Port()
+	address := net.ParseIP(s.name)
+	s.local = s.name == "localhost" || address.IsLoopback() || address.IsUnspecified()
+	return nil
+}
+
+// readKey takes the key of the agent file, and the headers, which may replace it.
+func (s *settings) readKey(cfg *config.Model) {
+	key := strings.TrimSpace(cfg.APIKey.Reveal()) // files that secrets are mounted as end with a line break
+	if s.key = key != ""; s.key {
+		s.header.Set("Authorization", "Bearer "+key)
+		s.secrets = append(s.secrets, key)
+	}
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		s.problem = &model.Error{
+			Code:    model.Misconfigured,
+			Message: "the key of model.api_key holds a line break or another control character, so it cannot be sent: set it again, on one line",
+		}
+	}
+	for name, secret := range cfg.Headers {
+		value := secret.Reveal()
+		s.header.Set(name, value)
+		s.secrets = append(s.secrets, value)
+		if _, token, ok := strings.Cut(value, " "); ok { // such as Bearer TOKEN
+			s.secrets = append(s.secrets, token)
+		}
+	}
+}
+
+// who names what proves our identity, for messages.
+func (s *settings) who() string {
+	switch {
+	case s.key:
+		return "model.api_key"
+	case s.header.Get("Authorization") != "":
+		return "model.headers"
+	}
+	return "model.api_key, which is not set"
+}
+
+// is reports whether the server is one of a service's own.
+func (s *settings) is(domain string) bool {
+	return s.name == domain || strings.HasSuffix(s.name, "."+domain)
+}
+
+// isOurs reports whether a member of a request is not for extra_body to replace.
+func isOurs(member string) bool {
+	switch member {
+	case "model", "messages", "tools", "stream":
+		return true
+	}
+	return false
+}
+
+// readMembers gives the members of every request that the agent file sets: its
+// settings, and extra_body on top, in which null takes a member out.
+func (s *settings) readMembers(cfg *config.Model) (map[string]json.RawMessage, error) {
+	all := map[string]any{"stream_options": map[string]bool{"include_usage": true}}
+	put := func(name string, value any, set bool) {
+		if set {
+			all[name] = value
+		}
+	}
+	put("temperature", cfg.Temperature, cfg.Temperature != nil)
+	put("top_p", cfg.TopP, cfg.TopP != nil)
+	put("stop", cfg.Stop, len(cfg.Stop) > 0)
+	put("seed", cfg.Seed, cfg.Seed != nil)
+	put("presence_penalty", cfg.PresencePenalty, cfg.PresencePenalty != nil)
+	put("frequency_penalty", cfg.FrequencyPenalty, cfg.FrequencyPenalty != nil)
+	limit := "max_tokens"
+	if s.is("api.openai.com") { // its reasoning models refuse the older name
+		limit = "max_completion_tokens"
+	}
+	put(limit, cfg.MaxOutputTokens, cfg.MaxOutputTokens != nil)
+	if t := cfg.Thinking; t != nil {
+		if t.Effort == "" {
+			return nil, errors.New("model.thinking: the API takes a word, such as low, not a number of tokens")
+		}
+		put("reasoning_effort", t.Effort, true)
+	}
+	if cfg.TopK != nil {
+		return nil, errors.New("model.top_k: the API has none; for a server that has it put it into model.extra_body")
+	}
+	members := make(map[string]json.RawMessage, len(all))
+	for name, value := range all {
+		raw, err := wire.Encode(value)
+		if err != nil {
+			return nil, fmt.Errorf("model: %s: %w", name, err)
+		}
+		members[name] = raw
+	}
+	return members, addExtra(members, cfg.ExtraBody)
+}
+
+func addExtra(members map[string]json.RawMessage, extra json.RawMessage) error {
+	if len(extra) == 0 {
+		return nil
+	}
+	var more map[string]json.RawMessage
+	if err := json.Unmarshal(extra, &more); err != nil {
+		return fmt.Errorf("model.extra_body: %w", err)
+	}
+	for name := range more {
+		if isOurs(name) {
+			return fmt.Errorf("model.extra_body: %s is not for it to set", name)
+		}
+	}
+	maps.Copy(members, more)
+	maps.DeleteFunc(members, func(name string, value json.RawMessage) bool {
+		return string(value) == "null" && name != responseFormat
+	})
+	return nil
+}
