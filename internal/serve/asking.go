@@ -25,8 +25,8 @@ const (
 )
 
 // ask has the questions of the turn answered: by the operator's policy, by the
-// person behind the client, or, where the client brings the answers with its
-// next call, not yet.
+// person or the model behind the client, or, where the client brings the answers
+// with its next call, not yet.
 func (c *call) ask(ctx context.Context, questions []*session.Suspension) []session.Answer {
 	var decided []session.Answer
 	for _, q := range questions {
@@ -44,7 +44,7 @@ func (c *call) ask(ctx context.Context, questions []*session.Suspension) []sessi
 	c.mu.Unlock()
 	switch {
 	case t != nil:
-		defer c.progress.Asking()()
+		defer c.progress.Asking(elicit.Doing(questions[0]))()
 		return t.Ask(ctx, questions)
 	case parked:
 		return nil
@@ -60,15 +60,21 @@ func (c *call) decide(q *session.Suspension) *session.Answer {
 		a.Action = model.Accept
 	case q.Kind == model.Approval && c.opts.Approve == Deny:
 		a.Action, a.Reason = model.Decline, "the operator of this server allows no tool that needs an approval"
-	case !c.canAsk():
-		a.Reason = "nobody can be asked: the caller's program takes no questions (MCP elicitation)"
-		if c.request.client.Elicits && !c.request.Modern() && c.request.peer.Ask == nil {
-			a.Reason = "nobody can be asked: the answer does not come as an event stream, which alone carries questions"
-		}
 	default:
-		return nil
+		if a.Reason = c.cannotAsk(q); a.Reason == "" {
+			return nil
+		}
 	}
 	return a
+}
+
+// cannotAsk says why a question cannot be put to this caller; empty if it can.
+func (c *call) cannotAsk(q *session.Suspension) string {
+	why := elicit.Unfit(q, &c.request.client)
+	if why == "" && !c.request.Modern() && c.request.peer.Ask == nil {
+		return "nobody can be asked: the answer does not come as an event stream, which alone carries questions"
+	}
+	return why
 }
 
 // holds reports whether questions of the turn can be put to this caller without
@@ -79,16 +85,9 @@ func (c *call) holds() bool {
 	return c.task != nil || !c.request.Modern()
 }
 
-// canAsk reports whether the client puts questions before its user.
-func (c *call) canAsk() bool {
-	client := c.request.client
-	return client.Elicits && client.Protocol >= elicit.Since && (c.request.Modern() || c.request.peer.Ask != nil)
-}
-
 // askNow asks while the call is served, as MCP does up to 2025-11-25. It gives no
 // answers if the caller has gone: then somebody else may be asked.
 func (c *call) askNow(ctx context.Context, questions []*session.Suspension) []session.Answer {
-	defer c.progress.Asking()()
 	peer := c.request.peer
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
@@ -106,7 +105,7 @@ func (c *call) askNow(ctx context.Context, questions []*session.Suspension) []se
 		case ctx.Err() != nil || closed(peer.Gone):
 			return nil
 		case err != nil:
-			answers[i] = session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel, Reason: c.whyNot(err)}
+			answers[i] = elicit.Unanswered(q, c.whyNot(err))
 		default:
 			answers[i] = elicit.Answer(q, result)
 		}
@@ -114,14 +113,16 @@ func (c *call) askNow(ctx context.Context, questions []*session.Suspension) []se
 	return answers
 }
 
-// askOne puts one question before the client's user, who has his time for it.
+// askOne puts one question to the client, which has its time for it.
 func (c *call) askOne(ctx context.Context, q *session.Suspension) (json.RawMessage, error) {
+	defer c.progress.Asking(elicit.Doing(q))()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.AskTimeout, errNoAnswer)
 	defer cancel()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return c.request.peer.Ask(ctx, elicit.Method, elicit.Params(q, c.request.client.Protocol))
+	r := elicit.For(q, &c.request.client)
+	return c.request.peer.Ask(ctx, r.Method, r.Params)
 }
 
 // Causes for which a question gets no answer.
@@ -142,9 +143,9 @@ func (c *call) whyNot(err error) string {
 	return "the question could not be asked"
 }
 
-// inputRequired is the result that puts questions before the client's user and
-// makes it call again with the answers (MCP 2026-07-28, basic/patterns/mrtr).
-// Without any it asks again for those of the call's own state.
+// inputRequired is the result that puts questions to the client and makes it call
+// again with the answers (MCP 2026-07-28, basic/patterns/mrtr). Without any it asks
+// again for those of the call's own state.
 func (c *call) inputRequired(questions ...*session.Suspension) *mcp.CallToolResult {
 	c.input.asked = append(c.input.asked, questions...)
 	state := elicit.State{Key: c.thread.key, Arguments: c.input.digest, Expires: c.input.expires}
@@ -154,7 +155,7 @@ func (c *call) inputRequired(questions ...*session.Suspension) *mcp.CallToolResu
 	requests := make(map[string]elicit.Request, len(c.input.asked))
 	keys := elicit.Keys(c.input.asked)
 	for i, q := range c.input.asked {
-		requests[keys[i]] = elicit.Request{Method: elicit.Method, Params: elicit.Params(q, c.request.client.Protocol)}
+		requests[keys[i]] = elicit.For(q, &c.request.client)
 		state.Questions = append(state.Questions, *q)
 	}
 	sealed, err := c.opts.Sealer.Seal(state)
@@ -186,10 +187,17 @@ func (c *call) answers(sealed string) ([]session.Answer, *rpc.Error) {
 		c.input.asked = append(c.input.asked, &state.Questions[i])
 	}
 	answers := make([]session.Answer, 0, len(state.Questions))
+	var sampling []session.Answer
 	for i, key := range elicit.Keys(c.input.asked) {
+		q := c.input.asked[i]
 		if response := params.Responses[key]; response != nil {
-			answers = append(answers, elicit.Answer(c.input.asked[i], response))
+			answers = append(answers, elicit.Answer(q, response))
+		} else if q.Kind == model.Sampling {
+			sampling = append(sampling, elicit.Unanswered(q, "it called again without an answer"))
 		}
+	}
+	if len(answers) == 0 { // and the state cannot ask a model once more
+		answers = sampling
 	}
 	if len(answers) == 0 {
 		return nil, nil

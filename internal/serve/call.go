@@ -211,7 +211,7 @@ func (c *call) becomeTask() bool {
 	}
 	c.task = c.tasks.Add(tasks.Spec{
 		ID: id, Principal: c.thread.key.Principal, Kept: taskKept, Expected: c.agent.Patience,
-		Message: c.progress.Doing(), Protocol: c.request.client.Protocol, Stop: c.stop,
+		Message: c.progress.Doing(), Client: c.request.client, Stop: c.stop,
 	})
 	return c.task != nil
 }

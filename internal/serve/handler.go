@@ -171,6 +171,9 @@ func clientOf(version string, info, capabilities json.RawMessage) turns.Client {
 			Form *struct{} `json:"form"`
 			URL  *struct{} `json:"url"`
 		} `json:"elicitation"`
+		Sampling *struct {
+			Tools *struct{} `json:"tools"`
+		} `json:"sampling"`
 		Extensions map[string]json.RawMessage `json:"extensions"`
 	}
 	_ = json.Unmarshal(capabilities, &can)
@@ -178,6 +181,9 @@ func clientOf(version string, info, capabilities json.RawMessage) turns.Client {
 	if e := can.Elicitation; e != nil { // empty means forms (client/elicitation, "Capabilities")
 		c.Elicits = e.Form != nil || e.URL == nil
 		c.ElicitsURL = e.URL != nil
+	}
+	if s := can.Sampling; s != nil {
+		c.Samples, c.SamplesTools = true, s.Tools != nil
 	}
 	return c
 }

@@ -18,8 +18,11 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/sampling"
 	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/serve"
 	"github.com/adkmcp/adkmcp/internal/serve/elicit"
@@ -78,9 +81,11 @@ func (h *house) open(t *testing.T, change func(*serve.Options)) *fixture {
 		t.Fatal(err, problems)
 	}
 	cfg := agents[0]
-	m, err := scripted.New(cfg.Model.Script)
-	if err != nil {
-		t.Fatal(err)
+	var m model.Model = sampling.New(&cfg.Model)
+	if cfg.Model.Provider == config.Scripted {
+		if m, err = scripted.New(cfg.Model.Script); err != nil {
+			t.Fatal(err)
+		}
 	}
 	f := &fixture{turns: turns.New(quiet(), time.Now), artifacts: artifact.NewMemory(artifact.MemoryOptions{Now: time.Now})}
 	set, faults := tools.Build(cfg, tools.Deps{Now: time.Now, Log: quiet(), Artifacts: f.artifacts})
@@ -174,9 +179,15 @@ func (l *fileLease) Append(ctx context.Context, expect int64, events ...*session
 	return nil
 }
 
-// person is who sits behind a client: it gets a form and gives the result of the
-// elicitation, or nil for no answer at all.
-type person func(form map[string]any) any
+// person is who sits behind a client, or its model: it gets the params of a
+// question and gives the result, a refusal, or nil for no answer at all.
+type person func(params map[string]any) any
+
+// refusal is an error in place of a result.
+type refusal struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
 
 func approves(map[string]any) any {
 	return map[string]any{"action": "accept", "content": map[string]any{"approve": true}}
@@ -189,23 +200,24 @@ func careless(map[string]any) any { return map[string]any{"action": "accept"} }
 func cancels(map[string]any) any  { return map[string]any{"action": "cancel"} }
 func ignores(map[string]any) any  { return nil }
 
-// client makes a call with a person behind it and gives the last message.
-type client func(t *testing.T, f *fixture, p person) map[string]any
+// client makes a call with these capabilities, and a person behind it, and gives
+// the last message.
+type client func(t *testing.T, f *fixture, can map[string]any, p person) map[string]any
 
 var elicitation = map[string]any{"elicitation": map[string]any{}}
 
 // clients are one for each era and transport.
 var clients = map[string]client{
-	"stdio 2025-11-25": func(t *testing.T, f *fixture, p person) map[string]any {
+	"stdio 2025-11-25": func(t *testing.T, f *fixture, can map[string]any, p person) map[string]any {
 		host := openStdio(t, f)
-		host.write(initializeWith("2025-11-25", elicitation))
+		host.write(initializeWith("2025-11-25", can))
 		host.read()
 		host.write(call(1, "remove it", nil))
 		return exchange(p, host.read, func(m any) { host.write(m) })
 	},
-	"http 2025-11-25": func(t *testing.T, f *fixture, p person) map[string]any {
+	"http 2025-11-25": func(t *testing.T, f *fixture, can map[string]any, p person) map[string]any {
 		w := openHTTP(t, f, nil)
-		s := w.mustPost("/mcp", initializeWith("2025-11-25", elicitation)).header.Get("Mcp-Session-Id")
+		s := w.mustPost("/mcp", initializeWith("2025-11-25", can)).header.Get("Mcp-Session-Id")
 		stream := w.stream(t, call(1, "remove it", nil), "Mcp-Session-Id", s)
 		return exchange(p, stream.next, func(m any) {
 			if r := w.mustPost("/mcp", m, "Mcp-Session-Id", s); r.status != http.StatusAccepted {
@@ -213,24 +225,24 @@ var clients = map[string]client{
 			}
 		})
 	},
-	"sse 2025-06-18": func(t *testing.T, f *fixture, p person) map[string]any {
+	"sse 2025-06-18": func(t *testing.T, f *fixture, can map[string]any, p person) map[string]any {
 		w := openHTTP(t, f, func(c *httpserver.Config) { c.SSE = true })
 		events, post := w.openSSE(t)
-		post(initializeWith("2025-06-18", elicitation))
+		post(initializeWith("2025-06-18", can))
 		events.next()
 		post(call(1, "remove it", nil))
 		return exchange(p, events.next, post)
 	},
-	"stdio 2026-07-28": func(t *testing.T, f *fixture, p person) map[string]any {
+	"stdio 2026-07-28": func(t *testing.T, f *fixture, can map[string]any, p person) map[string]any {
 		host := openStdio(t, f)
-		return rounds(p, modernWith(elicitation), func(m map[string]any) map[string]any {
+		return rounds(p, modernWith(can), func(m map[string]any) map[string]any {
 			host.write(m)
 			return host.read()
 		})
 	},
-	"http 2026-07-28": func(t *testing.T, f *fixture, p person) map[string]any {
+	"http 2026-07-28": func(t *testing.T, f *fixture, can map[string]any, p person) map[string]any {
 		w := openHTTP(t, f, nil)
-		return rounds(p, modernWith(elicitation), func(m map[string]any) map[string]any {
+		return rounds(p, modernWith(can), func(m map[string]any) map[string]any {
 			return w.mustPost("/mcp", m, modernHeader()...).last()
 		})
 	},
@@ -241,8 +253,12 @@ func exchange(p person, read func() map[string]any, write func(any)) map[string]
 	for {
 		m := read()
 		switch m["method"] {
-		case "elicitation/create":
-			if answer := p(m["params"].(map[string]any)); answer != nil {
+		case "elicitation/create", "sampling/createMessage":
+			switch answer := p(m["params"].(map[string]any)).(type) {
+			case nil:
+			case refusal:
+				write(map[string]any{"jsonrpc": "2.0", "id": m["id"], "error": answer})
+			default:
 				write(map[string]any{"jsonrpc": "2.0", "id": m["id"], "result": answer})
 			}
 		case nil:
@@ -328,7 +344,7 @@ func TestPeople(t *testing.T) {
 						o.AskTimeout = 50 * time.Millisecond
 					}
 				})
-				m := c(t, f, func(asked map[string]any) any { form = asked; return tt.person(asked) })
+				m := c(t, f, elicitation, func(asked map[string]any) any { form = asked; return tt.person(asked) })
 				if modern && kind == "ignores" { // and never calls again
 					if h.ran() != 0 {
 						t.Error("the tool ran")

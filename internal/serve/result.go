@@ -17,8 +17,14 @@ import (
 // Keys of a result's _meta.
 const (
 	MetaConversation = "adkmcp/conversation" // the handle, a string
-	MetaUsage        = "adkmcp/usage"        // tokens of the turn: model.Usage
+	MetaUsage        = "adkmcp/usage"        // tokens and cost of the turn and of its steps
 )
+
+// usage is what a turn used, and each of its model calls.
+type usage struct {
+	model.Usage
+	Steps []agent.Step `json:"steps,omitempty"`
+}
 
 // structured is a plain text answer for hosts that show the model nothing but
 // structuredContent. A tool without an output_schema declares none for it, since
@@ -71,7 +77,7 @@ func (c *call) result(ctx context.Context, out turns.Outcome) *mcp.CallToolResul
 		meta[MetaConversation] = th.key.Handle
 	}
 	if u := answer.Usage; u != (model.Usage{}) {
-		meta[MetaUsage] = u
+		meta[MetaUsage] = usage{u, answer.Steps}
 	}
 	if len(meta) > 0 {
 		r.Meta = &mcp.Meta{AdditionalFields: meta}

@@ -96,7 +96,7 @@ type Options struct {
 	Delete func(context.Context, session.Key) error
 	// Approve says what becomes of tools that need an approval; empty means Ask.
 	Approve Approve
-	// AskTimeout is how long a person may take to answer.
+	// AskTimeout is how long a person may take to answer, or a client's model.
 	AskTimeout time.Duration
 	// Sealer signs what clients carry from a question to its answer.
 	Sealer    *elicit.Sealer

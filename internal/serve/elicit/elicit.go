@@ -1,8 +1,10 @@
 // Package elicit puts the questions of a parked turn into the form in which MCP
-// asks a person (client/elicitation), and reads what came back.
+// asks a client: its user (client/elicitation), or its model (client/sampling). It
+// reads what came back, too.
 //
-// Start with [Params] and [Answer]. [Sealer] makes what a client of MCP
-// 2026-07-28 carries from one request to the next (basic/patterns/mrtr).
+// Start with [Unfit], [For] and [Answer]; sampling.go has what is about models.
+// [Sealer] makes what a client of MCP 2026-07-28 carries from one request to the
+// next (basic/patterns/mrtr).
 package elicit
 
 import (
@@ -13,6 +15,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
 // Method is that of a request that puts a form before the client's user.
@@ -36,11 +39,42 @@ type Form struct {
 	Schema  json.RawMessage `json:"requestedSchema"`
 }
 
-// Request is a request as it lies in the result of another one (basic/patterns/mrtr,
-// "InputRequests").
+// Request is a request to the client, as it also lies in the result of another
+// one (basic/patterns/mrtr, "InputRequests").
 type Request struct {
 	Method string `json:"method"`
-	Params Form   `json:"params"`
+	Params any    `json:"params"`
+}
+
+// Unfit says why a question cannot be put to this client, whatever the transport;
+// it is empty if it can.
+func Unfit(q *session.Suspension, c *turns.Client) (why string) {
+	switch {
+	case q.Kind == model.Sampling:
+		_, why = fit(q.Payload, c)
+		return why
+	case !c.Elicits || c.Protocol < Since:
+		return "nobody can be asked: the caller's program takes no questions (MCP elicitation)"
+	}
+	return ""
+}
+
+// For is the request that puts a question to this client, for which it is not
+// [Unfit].
+func For(q *session.Suspension, c *turns.Client) Request {
+	if q.Kind == model.Sampling {
+		params, _ := fit(q.Payload, c)
+		return Request{SamplingMethod, params}
+	}
+	return Request{Method, Params(q, c.Protocol)}
+}
+
+// Doing says in words for people what a turn is at while a question is asked.
+func Doing(q *session.Suspension) string {
+	if q.Kind == model.Sampling {
+		return "asking the host's model"
+	}
+	return "waiting for a person's answer"
 }
 
 // Params puts a question as a form for a client of this protocol version.
@@ -69,9 +103,12 @@ func indented(args json.RawMessage) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Answer reads what a client gave as the result of [Method] for a question. What
+// Answer reads what a client gave as the result of the request of [For]. What
 // cannot be read is no consent.
 func Answer(q *session.Suspension, result json.RawMessage) session.Answer {
+	if q.Kind == model.Sampling {
+		return sampled(q, result)
+	}
 	a := session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel}
 	var got struct {
 		Action  string          `json:"action"`
@@ -105,6 +142,16 @@ func Answer(q *session.Suspension, result json.RawMessage) session.Answer {
 	a.Payload = got.Content
 	if len(a.Payload) == 0 {
 		a.Payload = json.RawMessage("{}")
+	}
+	return a
+}
+
+// Unanswered is the answer of a client that was asked and gave none. One that does
+// not let its model answer has declined.
+func Unanswered(q *session.Suspension, reason string) session.Answer {
+	a := session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel, Reason: reason}
+	if q.Kind == model.Sampling {
+		a.Action = model.Decline
 	}
 	return a
 }

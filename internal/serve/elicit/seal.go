@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
@@ -20,7 +21,9 @@ var (
 )
 
 // State is what a client carries between the request that was answered with
-// questions and the one that brings the answers.
+// questions and the one that brings the answers. Of questions it comes back
+// without what is only for the asking side, and of those for a model also without
+// what was asked.
 type State struct {
 	Key session.Key // the conversation whose turn is parked
 	// Arguments are the request's own, in any form that is the same for the same
@@ -52,12 +55,28 @@ type sealed struct {
 
 // Seal gives the text that stands for a state.
 func (s *Sealer) Seal(st State) (string, error) {
-	body, err := json.Marshal(sealed{st.Key.Handle, st.Questions, st.Expires.Unix()})
+	questions := make([]session.Suspension, len(st.Questions))
+	for i, q := range st.Questions {
+		questions[i] = carried(q)
+	}
+	body, err := json.Marshal(sealed{st.Key.Handle, questions, st.Expires.Unix()})
 	if err != nil {
 		return "", fmt.Errorf("a turn's questions: %w", err)
 	}
 	mac := s.sign(body, st.Key, st.Arguments)
 	return base64.RawURLEncoding.EncodeToString(mac) + "." + base64.RawURLEncoding.EncodeToString(body), nil
+}
+
+// carried is what of a question goes with its client: enough to take the answer,
+// and to ask once more without the turn. A client's model cannot be asked once
+// more, since its question holds the whole conversation. Opaque is the asking
+// side's own.
+func carried(q session.Suspension) session.Suspension {
+	q.Opaque = nil
+	if q.Kind == model.Sampling {
+		q.Message, q.Payload = "", nil
+	}
+	return q
 }
 
 // Open gives the state that was sealed for this principal, agent and arguments.

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve/rpc"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
@@ -48,9 +49,10 @@ type Reporter struct {
 
 	mu      sync.Mutex
 	begun   bool // the turn, which may have to wait for others
-	asks    int  // questions that a person is being asked
+	asks    int  // questions that the client is being asked
+	asking  string
 	since   time.Time
-	asked   time.Duration // that persons have taken, until the last answer
+	asked   time.Duration // that it has taken, until the last answer
 	running []string      // tools
 	pending []string
 	dropped int           // lines that did not fit into pending
@@ -143,7 +145,7 @@ func (p *Reporter) Doing() string {
 	defer p.mu.Unlock()
 	switch {
 	case p.asks > 0:
-		return "waiting for a person's answer"
+		return p.asking
 	case len(p.running) > 0:
 		return "running " + strings.Join(p.running, ", ")
 	case !p.begun:
@@ -152,11 +154,12 @@ func (p *Reporter) Doing() string {
 	return "waiting for the model"
 }
 
-// Asking says that a person is being asked, which takes the time it takes; done
-// ends that.
-func (p *Reporter) Asking() (done func()) {
+// Asking says that the client is being asked, in words for people such as "waiting
+// for a person's answer", which takes the time it takes; done ends that.
+func (p *Reporter) Asking(what string) (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asking = what
 	if p.asks++; p.asks == 1 {
 		p.since = time.Now()
 	}
@@ -170,7 +173,7 @@ func (p *Reporter) Asking() (done func()) {
 }
 
 // left is how much of its time to wait a caller has left that began then: what
-// persons take does not count.
+// its own answers take does not count.
 func (p *Reporter) left(limit time.Duration, began time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -326,6 +329,9 @@ func Describe(e *session.Event) string {
 		}
 		return e.Call.Name + " done"
 	case session.Suspended:
+		if e.Suspension.Kind == model.Sampling {
+			return oneLine(e.Suspension.Message)
+		}
 		return "waiting for an answer: " + oneLine(e.Suspension.Message)
 	case session.Correction, session.Notice:
 		return oneLine(e.Text)

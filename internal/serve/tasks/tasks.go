@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve/elicit"
+	"github.com/adkmcp/adkmcp/internal/serve/turns"
 )
 
 // Extension is the name under which clients and servers declare tasks.
@@ -55,7 +55,7 @@ type Table struct {
 	all map[string]*Task
 }
 
-// NewTable makes an empty table. askTime is how long a person may take to answer.
+// NewTable makes an empty table. askTime is how long a client may take to answer.
 func NewTable(now func() time.Time, askTime time.Duration) *Table {
 	return &Table{now: now, askTime: askTime, all: make(map[string]*Task)}
 }
@@ -69,8 +69,8 @@ type Spec struct {
 	Kept, Expected time.Duration
 	// Message says what it is at.
 	Message string
-	// Protocol is the version that its client speaks.
-	Protocol string
+	// Client is whose call it was.
+	Client turns.Client
 	// Stop stops the work. It is called once at most, and let go of when the task
 	// is over.
 	Stop func(ctx context.Context)
@@ -195,7 +195,7 @@ func (t *Task) detailed() (state map[string]any, change int, over bool) {
 	if t.status == asks {
 		requests := make(map[string]elicit.Request, len(t.open))
 		for key, q := range t.open {
-			requests[key] = elicit.Request{Method: elicit.Method, Params: elicit.Params(q, t.Protocol)}
+			requests[key] = elicit.For(q, &t.Client)
 		}
 		state["inputRequests"] = requests
 	}
@@ -292,7 +292,7 @@ func (t *Task) Ask(ctx context.Context, questions []*session.Suspension) []sessi
 	for _, q := range questions {
 		a, ok := t.answers[q.CallID]
 		if !ok {
-			a = session.Answer{CallID: q.CallID, Action: model.Cancel, Reason: reason}
+			a = elicit.Unanswered(q, reason)
 		}
 		answers = append(answers, a)
 	}

@@ -67,6 +67,9 @@ type Client struct {
 	// Elicits and ElicitsURL: it can put a form before its user, or open a page.
 	Elicits    bool
 	ElicitsURL bool
+	// Samples and SamplesTools: it lets its own model be asked, also with tools.
+	Samples      bool
+	SamplesTools bool
 	// Tasks: it understands the extension io.modelcontextprotocol/tasks.
 	Tasks bool
 	// LogLevel is from which level on it wants log messages; empty for none.
