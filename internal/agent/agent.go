@@ -5,8 +5,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/agent/instruction"
 	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/output"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
@@ -28,8 +30,8 @@ type Parts struct {
 type Runner struct {
 	Parts
 	cfg         *config.Agent
-	instruction instruction
-	output      *outputSchema // nil for answers that are text
+	instruction instruction.Text
+	output      *output.Schema // nil for answers that are text
 }
 
 // NewRunner makes the runner of one agent. It starts nothing.
@@ -37,7 +39,7 @@ func NewRunner(cfg *config.Agent, p Parts) *Runner {
 	if p.Tools == nil {
 		p.Tools = Static(nil)
 	}
-	return &Runner{Parts: p, cfg: cfg, instruction: config.ParseInstruction(cfg.Instruction), output: newOutputSchema(cfg.OutputSchema)}
+	return &Runner{Parts: p, cfg: cfg, instruction: instruction.Parse(cfg.Instruction), output: output.New(cfg.OutputSchema)}
 }
 
 // Static is a [Toolset] whose list never changes.

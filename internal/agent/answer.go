@@ -34,9 +34,18 @@ type Answer struct {
 	// Questions are what a parked turn waits for, in the order of its calls.
 	Questions []*session.Suspension
 	Usage     model.Usage // of all model calls of the turn, those that its tools made too
+	// Steps is what each model call of the turn used, oldest first, as far as the
+	// services said it.
+	Steps []Step
 	// StateDelta is what the turn has set of the session's state, but for what
 	// lives as long as a turn.
 	StateDelta map[string]any
+}
+
+// Step is what one model call used.
+type Step struct {
+	Model string `json:"model,omitempty"` // provider/name
+	model.Usage
 }
 
 // Collect goes through a run and passes every event to watch, which may be nil.
@@ -65,7 +74,7 @@ type collector struct {
 }
 
 func (c *collector) add(e *session.Event) {
-	c.count(e.Usage)
+	c.count(e)
 	if e.Kind != session.UserMessage {
 		c.set(e.StateDelta)
 	}
@@ -109,15 +118,15 @@ func (c *collector) reply(e *session.Event) {
 	}
 }
 
-func (c *collector) count(u *model.Usage) {
-	if u == nil {
+// count counts what an event used. What a tool used is not a step of its own.
+func (c *collector) count(e *session.Event) {
+	if e.Usage == nil {
 		return
 	}
-	c.Usage.Input += u.Input
-	c.Usage.Output += u.Output
-	c.Usage.Thoughts += u.Thoughts
-	c.Usage.Cached += u.Cached
-	c.Usage.Total += u.Total
+	c.Usage.Add(e.Usage)
+	if e.Kind != session.ToolFinished {
+		c.Steps = append(c.Steps, Step{Model: e.Model, Usage: *e.Usage})
+	}
 }
 
 func (c *collector) set(delta map[string]any) {

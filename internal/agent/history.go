@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/budget"
+	"github.com/adkmcp/adkmcp/internal/agent/compaction"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
@@ -15,9 +17,10 @@ import (
 // away and computed again at any time.
 type history struct {
 	version  int64
-	contents []*genai.Content            // for the model; append-only
+	talk     compaction.Conversation     // for the model; its contents are append-only
 	state    map[string]any              // of this conversation, without app: and user:; replaced, never written to
 	listings map[string]*session.Listing // what each source of tools listed last
+	used     budget.Used                 // by all turns
 	turn     turnState
 }
 
@@ -25,10 +28,10 @@ type history struct {
 type turnState struct {
 	open       bool // begun and not ended
 	invocation string
-	begun      int64          // sequence number of its first event
-	first      int            // index of the turn's first content
-	step       int            // model calls so far
-	tokens     int64          // of the turn so far
+	begun      int64 // sequence number of its first event
+	first      int   // index of the turn's first content
+	step       int   // model calls so far
+	used       budget.Used
 	thoughts   int            // replies in a row that held nothing but thoughts
 	reply      *session.Event // the newest
 	final      bool           // it is the answer, or all there will be
@@ -38,6 +41,10 @@ type turnState struct {
 	failures   map[string]int      // of each tool, in this turn
 	asked      *session.Suspension // the model's own question, while it waits
 	answer     *session.Answer     // the answer to it
+
+	summary      compaction.Summary // of the turn's own beginning, where the model is shown nothing else
+	shrunk       bool               // a summary was made since the newest reply because a request was too long
+	unsummarised bool               // a summary failed
 }
 
 // callState is one call of the newest model reply.
@@ -53,16 +60,21 @@ type callState struct {
 func (h *history) apply(e *session.Event) {
 	h.version = e.Seq
 	h.applyState(e.StateDelta)
+	h.used.Add(e.Usage)
 	t := &h.turn
+	t.used.Add(e.Usage)
 	switch e.Kind {
 	case session.UserMessage:
-		h.turn = turnState{open: true, invocation: e.Invocation, begun: e.Seq, first: len(h.contents), calls: t.calls[:0]}
-		h.contents = append(h.contents, e.Content)
+		h.turn = turnState{open: true, invocation: e.Invocation, begun: e.Seq, first: len(h.talk.Contents), calls: t.calls[:0]}
+		h.talk.Turns = append(h.talk.Turns, len(h.talk.Contents))
+		h.talk.Contents = append(h.talk.Contents, e.Content)
+	case session.Compacted:
+		h.applyCompacted(e)
 	case session.ModelReply:
 		h.applyReply(e)
 	case session.Correction:
 		t.rejected, t.corrected = false, true
-		h.contents = append(h.contents, e.Content)
+		h.talk.Contents = append(h.talk.Contents, e.Content)
 	case session.ToolStarted:
 		if c := t.find(e.Call.ID); c != nil {
 			c.started = true
@@ -123,9 +135,6 @@ func (h *history) dropTemporary() {
 
 func (h *history) applyFinished(e *session.Event) {
 	t := &h.turn
-	if e.Usage != nil {
-		t.tokens += e.Usage.Total
-	}
 	if e.IsError && !e.NotRun {
 		if t.failures == nil {
 			t.failures = make(map[string]int)
@@ -141,8 +150,9 @@ func (h *history) applyFinished(e *session.Event) {
 func (h *history) applyReply(e *session.Event) {
 	t := &h.turn
 	t.step, t.calls, t.asked, t.answer = e.Step, t.calls[:0], nil, nil
+	t.shrunk, h.talk.Input, h.talk.Seen = false, 0, len(h.talk.Contents)
 	if e.Usage != nil {
-		t.tokens += e.Usage.Total
+		h.talk.Input = e.Usage.Input
 	}
 	t.rejected = !t.corrected && e.Problem != nil && e.Problem.Code == session.InvalidOutput
 	t.reply, t.final = e, e.Problem != nil
@@ -156,13 +166,30 @@ func (h *history) applyReply(e *session.Event) {
 		return
 	}
 	t.thoughts = 0
-	h.contents = append(h.contents, e.Content)
+	h.talk.Contents = append(h.talk.Contents, e.Content)
 	for _, p := range e.Content.Parts {
 		if p.FunctionCall != nil {
 			t.calls = append(t.calls, callState{call: p.FunctionCall})
 		}
 	}
 	t.final = len(t.calls) == 0 && !t.rejected
+}
+
+// applyCompacted puts a summary in place of what it stands for. The contents stay,
+// since the next summary may be made of them too.
+func (h *history) applyCompacted(e *session.Event) {
+	if e.Content == nil || e.Compaction == nil {
+		h.turn.unsummarised = true
+		return
+	}
+	s := compaction.Summary{Content: e.Content, UpTo: min(e.Compaction.UpTo, len(h.talk.Contents))}
+	if e.Compaction.TurnOnly {
+		h.turn.summary = s
+	} else {
+		h.talk.Summary = s
+	}
+	h.turn.shrunk = e.Compaction.Reason == session.Overflow
+	h.talk.Input = 0
 }
 
 // joinResponses makes one content of a step's responses once all are there:
@@ -180,7 +207,7 @@ func (h *history) joinResponses() {
 		block[i].FunctionResponse = calls[i].response
 		parts[i] = &block[i]
 	}
-	h.contents = append(h.contents, &genai.Content{Role: genai.RoleUser, Parts: parts})
+	h.talk.Contents = append(h.talk.Contents, &genai.Content{Role: genai.RoleUser, Parts: parts})
 }
 
 // find gives the state of a call, nil for an id that is not of this step.
@@ -237,14 +264,16 @@ func (t *turnState) pending() []*session.Suspension {
 	return all
 }
 
-// visible is what the model is shown of the conversation, and where in it the
-// turn begins.
-func (h *history) visible(currentTurnOnly bool) (contents []*genai.Content, turn int) {
-	from := 0
+// shown is what there is to show to the model: all turns, or the current one alone.
+func (h *history) shown(currentTurnOnly bool) *compaction.Conversation {
+	c := h.talk
 	if currentTurnOnly {
-		from = h.turn.first
+		c.Turns, c.Summary = c.Turns[len(c.Turns)-1:], h.turn.summary
+		if h.turn.step == 0 { // the newest request was another turn's
+			c.Input = 0
+		}
 	}
-	return h.contents[from:len(h.contents):len(h.contents)], h.turn.first - from
+	return &c
 }
 
 // temp begins the keys of the state that live as long as a turn.

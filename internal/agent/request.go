@@ -23,13 +23,16 @@ func (t *turn) request(ctx context.Context) (*model.Request, error) {
 	if err := t.listTools(ctx); err != nil {
 		return nil, err
 	}
-	req := &model.Request{System: system, Notice: t.notice, Answer: t.h.turn.answer}
+	req := &model.Request{System: system, Notice: t.notice}
+	if state := &t.h.turn; state.answer != nil {
+		req.Asked, req.Answer = state.asked, state.answer
+	}
 	if err := t.declare(ctx, req); err != nil {
 		return nil, err
 	}
-	req.Contents, req.Turn = t.h.visible(t.cfg.IncludeContents == "none")
+	req.Contents, req.Turn = t.conversation().View()
 	if t.output != nil {
-		if err := t.output.demand(req); err != nil {
+		if err := t.output.Demand(req); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +68,7 @@ func (t *turn) declare(ctx context.Context, req *model.Request) error {
 // system renders the instruction with the state as it is now.
 func (t *turn) system(ctx context.Context) (string, error) {
 	var err error
-	text, missing := t.instruction.render(func(key string) (any, bool) {
+	text, missing := t.instruction.Render(func(key string) (any, bool) {
 		v, ok, stateErr := t.state(ctx, key)
 		err = cmp.Or(err, stateErr)
 		return v, ok
@@ -112,7 +115,7 @@ func (t *turn) query(ctx context.Context) *Query {
 			return v, ok
 		},
 		Failures: func(tool string) int { return t.h.turn.failures[tool] },
-		Input:    func() string { return answerText(t.h.contents[t.h.turn.first]) },
+		Input:    func() string { return answerText(t.h.talk.Contents[t.h.turn.first]) },
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
+	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 // twoSteps is a turn with three parallel calls, then one more, then the answer,
@@ -80,9 +81,10 @@ func encode(t *testing.T, events []*session.Event) [][]byte {
 
 // story is a turn that is continued from anywhere.
 type story struct {
-	model  answers
-	schema string
-	events int // of the whole turn
+	model      model.Model
+	schema     string
+	compaction *config.Compaction
+	events     int // of the whole turn
 	// elsewhere continues it in a new process; one such turn is enough, for they
 	// share nothing here either.
 	elsewhere bool
@@ -101,6 +103,19 @@ var stories = map[string]func() story{
 			model:  answers{reply(&genai.Part{Text: "Looking."}, call("send", nil)), says("five"), reply(call("read", nil)), says("```\n{\"n\":5.0}\n```")},
 			schema: `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`,
 			events: 11,
+		}
+	},
+	"compaction": func() story {
+		newest := 2
+		return story{
+			model: counting{answers{
+				reply(&genai.Part{Text: "step"}, call("read", map[string]any{"n": 1}), call("send", map[string]any{"n": 2}), call("read", map[string]any{"n": 3})),
+				reply(&genai.Part{Text: "step"}, call("read", map[string]any{"n": 4})),
+				reply(&genai.Part{Text: "step"}, call("read", map[string]any{"n": 5})),
+				func(req *model.Request) (*model.Reply, error) { return says(req.Contents[0].Parts[0].Text)(req) },
+			}},
+			compaction: &config.Compaction{TokenThreshold: 1, EventRetentionSize: &newest},
+			events:     18,
 		}
 	},
 	"wrong twice": func() story {
@@ -131,11 +146,13 @@ func storyTools(effects map[string]int) []agent.Tool {
 	return []agent.Tool{read, send, ask}
 }
 
-func (s *story) runner(b *bench, effects map[string]int) *agent.Runner {
+func (s *story) runner(b *bench, effects map[string]int) (*agent.Runner, *watched) {
 	if s.schema != "" {
 		b.cfg.OutputSchema = json.RawMessage(s.schema)
 	}
-	return b.runner(s.model, storyTools(effects)...)
+	b.cfg.Compaction = s.compaction
+	w := &watched{Model: s.model}
+	return b.runner(w, storyTools(effects)...), w
 }
 
 // goOn continues a turn to its end; whatever is asked is accepted, one question
@@ -157,6 +174,8 @@ type resumption struct {
 	Answer  *agent.Answer
 	Last    session.Kind
 	Effects map[string]int
+	// Requests are what the model was asked, without the ids of calls.
+	Requests []string
 }
 
 // resumeVar names a file with the log of a conversation, for the process that
@@ -196,8 +215,9 @@ func resume(t *testing.T, story string, log [][]byte) resumption {
 		next.Answers = []session.Answer{{CallID: asked[0].CallID, Action: model.Accept}}
 	}
 	s, effects := stories[story](), map[string]int{}
-	rest, a := goOn(t, s.runner(b, effects), next)
-	return resumption{a, rest[len(rest)-1].Kind, effects}
+	r, w := s.runner(b, effects)
+	rest, a := goOn(t, r, next)
+	return resumption{a, rest[len(rest)-1].Kind, effects, w.asked()}
 }
 
 // open gives the questions of a log that have no answer in it.
@@ -251,7 +271,9 @@ func resumeElsewhere(t *testing.T, story string, log [][]byte) resumption {
 func TestResumeAtEveryEvent(t *testing.T) {
 	for name, tell := range stories {
 		s, b := tell(), newBench()
-		events, whole := goOn(t, s.runner(b, map[string]int{}), request("go"))
+		r, w := s.runner(b, map[string]int{})
+		events, whole := goOn(t, r, request("go"))
+		asked := w.asked()
 		log := encode(t, events)
 		if len(log) != s.events {
 			t.Fatalf("%s: the turn has %d events: %v", name, len(log), kinds(events))
@@ -262,13 +284,13 @@ func TestResumeAtEveryEvent(t *testing.T) {
 				if s.elsewhere {
 					continued = resumeElsewhere
 				}
-				checkResumption(t, continued(t, name, log[:n]), events[:n], whole)
+				checkResumption(t, continued(t, name, log[:n]), events[:n], resumption{Answer: whole, Requests: asked})
 			})
 		}
 	}
 }
 
-func checkResumption(t *testing.T, r resumption, before []*session.Event, whole *agent.Answer) {
+func checkResumption(t *testing.T, r resumption, before []*session.Event, whole resumption) {
 	t.Helper()
 	finished, lost := map[string]bool{}, map[string]bool{}
 	for _, e := range before {
@@ -290,15 +312,18 @@ func checkResumption(t *testing.T, r resumption, before []*session.Event, whole 
 		t.Errorf("the last event is %s", r.Last)
 	}
 	if slices.Contains(slices.Collect(maps.Values(lost)), true) {
-		if said := text(r.Answer); whole.Structured == nil && !strings.Contains(said, "whether it took effect is unknown") {
+		if said := text(r.Answer); whole.Answer.Structured == nil && !strings.Contains(said, "whether it took effect is unknown") {
 			t.Errorf("a call may have taken effect and the model was told %q", said)
 		}
 		return
 	}
 	// Calls end in any order, and another process names them otherwise.
 	sorted := cmpopts.SortSlices(func(a, b session.Artifact) bool { return a.Name < b.Name })
-	if d := cmp.Diff(whole, r.Answer, sorted, cmpopts.IgnoreFields(session.Artifact{}, "ID")); d != "" {
+	if d := cmp.Diff(whole.Answer, r.Answer, sorted, cmpopts.IgnoreFields(session.Artifact{}, "ID")); d != "" {
 		t.Errorf("another end (-whole +resumed): %s", d)
+	}
+	if d := cmp.Diff(whole.Requests[len(whole.Requests)-min(len(r.Requests), len(whole.Requests)):], r.Requests, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("other requests (-whole +resumed): %s", d)
 	}
 }
 
@@ -307,7 +332,8 @@ func checkResumption(t *testing.T, r resumption, before []*session.Event, whole 
 func TestNewRequestAfterACrash(t *testing.T) {
 	for name, tell := range stories {
 		s, b := tell(), newBench()
-		events, _ := goOn(t, s.runner(b, map[string]int{}), request("go"))
+		r, _ := s.runner(b, map[string]int{})
+		events, _ := goOn(t, r, request("go"))
 		log := encode(t, events)
 		for n := 1; n < len(log); n++ {
 			b := newBench()

@@ -162,6 +162,103 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// TestBudgets: the call that reaches a limit may go beyond it, and none is made
+// after it. Each call has 10 tokens and costs $0.25, and so does each tool.
+func TestBudgets(t *testing.T) {
+	priced := func(f func(*model.Request) (*model.Reply, error)) func(*model.Request) (*model.Reply, error) {
+		return func(req *model.Request) (*model.Reply, error) {
+			re, err := f(req)
+			re.Usage.Cost = 0.25
+			return re, err
+		}
+	}
+	asks := newTool("asks", func(context.Context, *agent.Call) (*agent.Result, error) {
+		return &agent.Result{Output: "x", Usage: &model.Usage{Total: 10, Cost: 0.25}}, nil
+	})
+	for _, tt := range []struct {
+		name   string
+		set    func(*config.Limits)
+		calls  []int // of each turn that the model is asked for
+		tokens int64 // of all
+		want   string
+	}{
+		{"tokens", func(l *config.Limits) { l.MaxTotalTokens = 40 }, []int{2, 2}, 80, "the turn used 40 tokens, limits.max_total_tokens is 40"},
+		{"a token more", func(l *config.Limits) { l.MaxTotalTokens = 41 }, []int{3, 3}, 120, "the turn used 60 tokens, limits.max_total_tokens is 41"},
+		{"cost", func(l *config.Limits) { l.MaxCost = 1 }, []int{2, 2}, 80, "the turn cost $1, limits.max_cost is $1"},
+		{"a cent more", func(l *config.Limits) { l.MaxCost = 1.01 }, []int{3, 3}, 120, "the turn cost $1.5, limits.max_cost is $1.01"},
+		{"conversation's tokens", func(l *config.Limits) { l.MaxConversationTokens = 80; l.MaxModelCalls = 3 }, []int{3, 1, 0}, 80,
+			"the conversation used 80 tokens, limits.max_conversation_tokens is 80; start a new conversation"},
+		{"a token more in the conversation", func(l *config.Limits) { l.MaxConversationTokens = 81; l.MaxModelCalls = 3 }, []int{3, 2, 0}, 100,
+			"the conversation used 100 tokens, limits.max_conversation_tokens is 81; start a new conversation"},
+		{"conversation's cost", func(l *config.Limits) { l.MaxConversationCost = 2; l.MaxModelCalls = 3 }, []int{3, 1, 0}, 80,
+			"the conversation cost $2, limits.max_conversation_cost is $2; start a new conversation"},
+		{"a cent more in the conversation", func(l *config.Limits) { l.MaxConversationCost = 2.01; l.MaxModelCalls = 3 }, []int{3, 2, 0}, 100,
+			"the conversation cost $2.5, limits.max_conversation_cost is $2.01; start a new conversation"},
+	} {
+		for _, again := range []bool{false, true} { // from the memo, and from the log each time
+			t.Run(fmt.Sprintf("%s, again %v", tt.name, again), func(t *testing.T) {
+				b := newBench()
+				tt.set(&b.cfg.Limits)
+				m := &watched{Model: answers{priced(reply(call("asks", nil)))}}
+				var log []*session.Event
+				var tokens int64
+				last := ""
+				for i, calls := range tt.calls {
+					if again && i > 0 {
+						transplant(t, b, encode(t, log))
+					}
+					m.requests = nil
+					events, a := take(t, t.Context(), b.runner(m, asks), request("go"))
+					log = append(log, events...)
+					if tokens += a.Usage.Total; len(m.requests) != calls || a.Problem == nil || a.Problem.Code != session.LimitReached {
+						t.Fatalf("turn %d: %d model calls, want %d; problem %+v", i, len(m.requests), calls, a.Problem)
+					}
+					last = a.Problem.Message
+				}
+				if tokens != tt.tokens || !strings.HasPrefix(last, tt.want) {
+					t.Errorf("%d tokens, problem %q", tokens, last)
+				}
+			})
+		}
+	}
+}
+
+// TestSummariesCount: what summaries use counts towards the limits, and they are no
+// step of max_model_calls.
+func TestSummariesCount(t *testing.T) {
+	for _, tt := range []struct {
+		set       func(*config.Limits)
+		summaries int
+		want      string
+	}{
+		{func(l *config.Limits) { l.MaxModelCalls = 1 }, 1, ""},
+		{func(l *config.Limits) { l.MaxTotalTokens = 11 }, 1, ""},
+		{func(l *config.Limits) { l.MaxTotalTokens = 10 }, 1, "the turn used 10 tokens, limits.max_total_tokens is 10"},
+		{func(l *config.Limits) { l.MaxConversationTokens = 20 }, 1, "the conversation used 20 tokens"},
+		{func(l *config.Limits) { l.MaxConversationTokens = 10 }, 0, "the conversation used 10 tokens"},
+	} {
+		b, m := newBench(), chat()
+		b.cfg.Compaction = &config.Compaction{CompactionInterval: 1}
+		take(t, t.Context(), b.runner(m), request("one"))
+		tt.set(&b.cfg.Limits)
+		m.requests = nil
+		events, a := take(t, t.Context(), b.runner(m), request("two"))
+		got := ""
+		if a.Problem != nil {
+			got = a.Problem.Message
+		}
+		summaries := 0
+		for _, e := range events {
+			if e.Kind == session.Compacted {
+				summaries++
+			}
+		}
+		if summaries != tt.summaries || !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%d summaries, problem %q, want %q", summaries, got, tt.want)
+		}
+	}
+}
+
 func TestCancelLeavesAConsistentHistory(t *testing.T) {
 	b := newBench()
 	ctx, cancel := context.WithCancel(t.Context())

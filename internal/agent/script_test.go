@@ -168,6 +168,9 @@ func line(t *testing.T, e *session.Event) string {
 	if e.StateDelta != nil {
 		s += " state " + marshal(t, e.StateDelta)
 	}
+	if c := e.Compaction; c != nil {
+		s += fmt.Sprintf(" %s, contents %d to %d", c.Reason, c.From, c.UpTo)
+	}
 	if e.Problem != nil {
 		s += " " + e.Problem.Code + ": " + e.Problem.Message
 	}

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"time"
 
-	"google.golang.org/genai"
-
+	"github.com/adkmcp/adkmcp/internal/agent/budget"
+	"github.com/adkmcp/adkmcp/internal/agent/instruction"
 	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
@@ -171,110 +171,6 @@ func (t *turn) earlier(ctx context.Context) ([]*session.Event, error) {
 	return events, nil
 }
 
-// askModel makes one model call and records the reply.
-func (t *turn) askModel(ctx context.Context) error {
-	t.doing = "waiting for the model"
-	if err := t.withinLimits(); err != nil {
-		return err
-	}
-	req, err := t.request(ctx)
-	if err != nil {
-		return err
-	}
-	reply, err := t.generate(ctx, req)
-	if err != nil {
-		return err
-	}
-	if reply.Suspend != nil {
-		e := t.event(session.Suspended)
-		q := *reply.Suspend
-		q.ID, e.Suspension = t.NewID(), &q
-		return t.record(ctx, e)
-	}
-	calls := t.nameCalls(reply)
-	e := t.event(session.ModelReply)
-	e.Step++
-	e.Content, e.FinishReason, e.Usage, e.Opaque = reply.Content, reply.FinishReason, reply.Usage, reply.Opaque
-	if p := reply.Problem; p != nil {
-		e.Problem = &session.Problem{Code: string(p.Code), Message: p.Error()}
-	} else if calls == 0 && !onlyThoughts(e.Content) {
-		t.conclude(e)
-	}
-	return t.record(ctx, e)
-}
-
-// withinLimits says which limit of the agent file forbids another model call.
-func (t *turn) withinLimits() error {
-	state, limits := &t.h.turn, &t.cfg.Limits
-	switch {
-	case state.step >= limits.MaxModelCalls && state.corrected:
-		return &limitError{fmt.Sprintf("the turn reached limits.max_model_calls (%d) without an answer that matches output_schema", limits.MaxModelCalls)}
-	case state.step >= limits.MaxModelCalls:
-		return &limitError{fmt.Sprintf("the turn reached limits.max_model_calls (%d) without an answer", limits.MaxModelCalls)}
-	case state.tokens >= limits.MaxTotalTokens:
-		return &limitError{fmt.Sprintf("the turn used %d tokens, limits.max_total_tokens is %d", state.tokens, limits.MaxTotalTokens)}
-	case state.thoughts >= maxThoughts:
-		return &model.Error{Code: model.Empty, Message: fmt.Sprintf("the model replied %d times in a row with nothing but thoughts", state.thoughts)}
-	}
-	return nil
-}
-
-// generate runs one model call and passes on what comes before its end.
-func (t *turn) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
-	for reply, err := range t.Model.Generate(ctx, req) {
-		if err != nil {
-			return nil, err
-		}
-		if !reply.Partial {
-			if reply.Suspend == nil && reply.Problem == nil && (reply.Content == nil || len(reply.Content.Parts) == 0) {
-				break
-			}
-			return reply, nil
-		}
-		e := t.event(session.Partial)
-		e.Step++
-		e.Content = reply.Content
-		if t.send(e); t.unheard {
-			return nil, errNotHeard
-		}
-	}
-	return nil, &model.Error{Code: model.Empty, Message: "the model gave no reply"}
-}
-
-// nameCalls gives every call of a fresh reply an id of its own and counts
-// them. A reply that did not come to its own end loses its calls.
-func (t *turn) nameCalls(reply *model.Reply) int {
-	if reply.Content == nil {
-		return 0
-	}
-	if reply.Problem != nil {
-		kept := reply.Content.Parts[:0:0]
-		for _, p := range reply.Content.Parts {
-			if p.FunctionCall == nil {
-				kept = append(kept, p)
-			}
-		}
-		reply.Content = &genai.Content{Role: reply.Content.Role, Parts: kept}
-		return 0
-	}
-	n := 0
-	for i, p := range reply.Content.Parts {
-		if p.FunctionCall == nil {
-			continue
-		}
-		n++
-		for _, earlier := range reply.Content.Parts[:i] {
-			if earlier.FunctionCall != nil && earlier.FunctionCall.ID == p.FunctionCall.ID {
-				p.FunctionCall.ID = ""
-			}
-		}
-		if p.FunctionCall.ID == "" {
-			p.FunctionCall.ID = "adk-" + t.NewID()
-		}
-	}
-	return n
-}
-
 // event starts an event of this turn.
 func (t *turn) event(k session.Kind) *session.Event {
 	return &session.Event{
@@ -288,12 +184,7 @@ func (t *turn) record(ctx context.Context, events ...*session.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if ctx.Err() != nil { // what has happened is recorded all the same
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-		defer cancel()
-	}
-	if err := t.lease.Append(ctx, t.h.version, events...); err != nil {
+	if err := t.store(ctx, events...); err != nil {
 		return err
 	}
 	for _, e := range events {
@@ -301,6 +192,16 @@ func (t *turn) record(ctx context.Context, events ...*session.Event) error {
 		t.send(e)
 	}
 	return nil
+}
+
+// store appends events to the conversation.
+func (t *turn) store(ctx context.Context, events ...*session.Event) error {
+	if ctx.Err() != nil { // what has happened is recorded all the same
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		defer cancel()
+	}
+	return t.lease.Append(ctx, t.h.version, events...)
 }
 
 // send passes an event to the consumer. When the consumer has gone, the turn's
@@ -338,6 +239,7 @@ func (t *turn) end(ctx context.Context, p *session.Problem) error {
 	if err := t.record(ctx, append(events, e)...); err != nil {
 		return err
 	}
+	t.logEnd(ctx, p)
 	if p == nil {
 		t.remember(ctx)
 	}
@@ -351,24 +253,19 @@ func (t *turn) remember(ctx context.Context) {
 	}
 	entry := memory.Entry{Owner: memory.Owner{Principal: t.in.Key.Principal, Agent: t.in.Key.Agent}, Conversation: t.in.Key.Handle, Time: t.Now()}
 	asked, said := entry, entry
-	asked.Author, asked.Text = "user", answerText(t.h.contents[t.h.turn.first])
+	asked.Author, asked.Text = "user", answerText(t.h.talk.Contents[t.h.turn.first])
 	said.Author, said.Text = t.cfg.Name, answerText(t.h.turn.reply.Content)
 	if err := t.Memory.Add(ctx, asked, said); err != nil {
 		t.Log.Warn("the turn is not remembered", "agent", t.cfg.Name, "error", err)
 	}
 }
 
-// limitError is a limit of the agent file that the turn ran into.
-type limitError struct{ message string }
-
-func (e *limitError) Error() string { return e.message }
-
 // problem says why the turn ends, for the one who asked.
 func (t *turn) problem(ctx context.Context, err error) *session.Problem {
 	var (
 		byModel *model.Error
-		limit   *limitError
-		missing *missingState
+		limit   *budget.Error
+		missing *instruction.MissingState
 		setup   *SetupError
 	)
 	switch cause := context.Cause(ctx); {
@@ -381,7 +278,7 @@ func (t *turn) problem(ctx context.Context, err error) *session.Problem {
 		}
 		return &session.Problem{Code: session.Cancelled, Message: message}
 	case errors.As(err, &byModel):
-		return &session.Problem{Code: string(byModel.Code), Message: byModel.Error()}
+		return t.modelProblem(byModel)
 	case errors.As(err, &setup):
 		return &session.Problem{Code: session.BadSetup, Message: setup.Error()}
 	case errors.As(err, &limit):

@@ -52,7 +52,7 @@ func (e *Event) Size() int {
 		}
 	}
 	if e.Suspension != nil {
-		n += len(e.Suspension.Message) + len(e.Suspension.Payload)
+		n += len(e.Suspension.Message) + len(e.Suspension.Payload) + len(e.Suspension.Opaque)
 	}
 	if e.Answer != nil {
 		n += len(e.Answer.Reason) + len(e.Answer.Payload)

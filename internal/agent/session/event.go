@@ -24,13 +24,14 @@ type Kind string
 // never stored; they have no sequence number.
 const (
 	UserMessage  Kind = "user"          // opens a turn; Content
-	ModelReply   Kind = "model"         // one model call's answer; Content, Usage, Problem if it was cut or does not match output_schema, else Structured
+	ModelReply   Kind = "model"         // one model call's answer; Content, Usage, Model, Problem if it was cut or does not match output_schema, else Structured
 	Correction   Kind = "correction"    // asks the model for such an answer once more; Content, and Text for people
 	ToolStarted  Kind = "tool_started"  // before a call runs; Call
 	ToolFinished Kind = "tool_finished" // after it; Call (id and name), Response
 	Suspended    Kind = "suspended"     // a call waits for somebody; Suspension
 	Answered     Kind = "answered"      // that somebody answered; Answer
 	ToolsListed  Kind = "tools_listed"  // a source of tools listed others than before, or could not; Listing
+	Compacted    Kind = "compacted"     // a summary was made of older contents; Compaction, Content, Usage, Model, Problem instead of Content where it failed
 	TurnEnded    Kind = "ended"         // closes a turn; Problem unless it ended well
 	Resumed      Kind = "resumed"       // the turn goes on; Earlier
 	Partial      Kind = "partial"       // a piece of text while it streams; Content
@@ -53,6 +54,7 @@ type Event struct {
 	Content      *genai.Content  `json:"content,omitempty"`
 	FinishReason string          `json:"finish_reason,omitempty"`
 	Usage        *model.Usage    `json:"usage,omitempty"`
+	Model        string          `json:"model,omitempty"`      // that answered, as provider/name
 	Opaque       json.RawMessage `json:"opaque,omitempty"`     // the provider's own, given back untouched
 	Structured   json.RawMessage `json:"structured,omitempty"` // the JSON of an answer that matches output_schema
 
@@ -62,6 +64,7 @@ type Event struct {
 	NotRun     bool                    `json:"not_run,omitempty"`  // an error of which the tool itself knows nothing
 	Attach     bool                    `json:"attach,omitempty"`   // the response's media are part of the answer
 	Listing    *Listing                `json:"listing,omitempty"`
+	Compaction *Compaction             `json:"compaction,omitempty"`
 	Suspension *Suspension             `json:"suspension,omitempty"`
 	Answer     *Answer                 `json:"answer,omitempty"`
 	StateDelta map[string]any          `json:"state_delta,omitempty"`
@@ -87,6 +90,24 @@ type Listing struct {
 	Error    string   `json:"error,omitempty"` // why there are none
 	Warnings []string `json:"warnings,omitempty"`
 }
+
+// Compaction says for what a summary stands. It counts contents: those that the
+// events of the conversation come to for the model, from its start.
+type Compaction struct {
+	From   int    `json:"from"`   // the first one that it was made of, beside an earlier summary
+	UpTo   int    `json:"up_to"`  // the first one that it does not stand for
+	Reason string `json:"reason"` // one of those below
+	// TurnOnly is set where the model is shown the current turn only: the summary
+	// is of that turn's beginning and goes with it.
+	TurnOnly bool `json:"turn_only,omitempty"`
+}
+
+// Reasons of a [Compaction].
+const (
+	Interval = "interval" // so many turns since the last one
+	Tokens   = "tokens"   // a request had more tokens than the threshold
+	Overflow = "overflow" // a request was more than the model takes
+)
 
 // Artifact names something that was saved in package artifact.
 type Artifact struct {

@@ -1,30 +1,37 @@
-package agent
+// Package instruction puts the session's state into an agent's instruction.
+//
+// Start with [Parse].
+package instruction
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/template"
 )
 
-// instruction is an instruction text split at its places.
-type instruction []config.InstructionSegment
+// Text is an instruction's text split at its places.
+type Text []template.InstructionSegment
 
-// missingState is an instruction's place for which there is nothing to put in.
-type missingState struct{ key, file string }
+// Parse splits a text.
+func Parse(text string) Text { return template.ParseInstruction(text) }
 
-func (e *missingState) Error() string {
-	if strings.HasPrefix(e.key, config.ArtifactPrefix) {
+// MissingState is an instruction's place for which there is nothing to put in.
+type MissingState struct{ key, file string }
+
+func (e *MissingState) Error() string {
+	if strings.HasPrefix(e.key, template.ArtifactPrefix) {
 		return fmt.Sprintf("the instruction in %s names {%s}, but this version keeps no artifacts", e.file, e.key)
 	}
 	return fmt.Sprintf("the instruction in %s names {%s}, but the conversation's state has no %q: "+
 		"set it under state, have a tool set it, or write {%s?} if it may be missing", e.file, e.key, e.key, e.key)
 }
 
-// render puts state into the places. Text that was put in is not searched for
-// places again.
-func (in instruction) render(state func(key string) (any, bool), file string) (string, error) {
+// Render puts state into the places. Text that was put in is not searched for
+// places again. file is where the instruction stands, for the error, which is a
+// [*MissingState].
+func (in Text) Render(state func(key string) (any, bool), file string) (string, error) {
 	if len(in) == 1 {
 		return in[0].Text, nil
 	}
@@ -36,7 +43,7 @@ func (in instruction) render(state func(key string) (any, bool), file string) (s
 		}
 		v, ok := state(s.Key)
 		if !ok && !s.Optional {
-			return "", &missingState{key: s.Key, file: file}
+			return "", &MissingState{key: s.Key, file: file}
 		}
 		b.WriteString(stateText(v))
 	}
