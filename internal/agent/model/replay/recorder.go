@@ -1,0 +1,218 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+)
+
+// Recorder records what passes between agents and their models. It is safe for
+// concurrent use. All of it is kept in memory until [Recorder.Close].
+type Recorder struct {
+	file  string
+	scrub scrubber
+
+	mu        sync.Mutex
+	tree      *tree
+	exchanges []*exchange
+	size      int // estimated bytes of outcomes
+	begun     int
+	err       error // the first; nothing is recorded after it
+	closed    bool
+}
+
+// NewRecorder makes a recorder whose Close writes file.
+func NewRecorder(file string, o Options) *Recorder {
+	r := &Recorder{file: file, scrub: scrubber{o.Redact}, tree: newTree()}
+	if o.Redact == nil {
+		r.err = errNoRedact
+	}
+	return r
+}
+
+// Around gives a model that passes everything on to m, unchanged, and records it as
+// the named agent's. An exchange whose consumer broke off, or whose context ended
+// before the last reply, is not recorded. It belongs around what tries again
+// ([model.Retrying]), so that a recording has no failures that passed.
+func (r *Recorder) Around(agent string, m model.Model) model.Model {
+	return &recorded{r, agent, m}
+}
+
+// Close writes the file, mode 0600, in the place of one that is there. Where
+// nothing was recorded it writes nothing. An error says why there is no recording:
+// it grew beyond 64 MiB, an exchange could not be written down, or the file; one that
+// was there before stays as it is. Further calls give the same error, and models that
+// still run go on unrecorded.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return r.err
+	}
+	r.closed = true
+	if r.err == nil && len(r.exchanges) > 0 {
+		data, err := encode(arrange(r.exchanges))
+		if err == nil {
+			err = write(r.file, data)
+		}
+		if err != nil {
+			r.err = fmt.Errorf("recording %s: %w", r.file, err)
+		}
+	}
+	r.tree, r.exchanges = nil, nil
+	return r.err
+}
+
+// add takes an exchange into the recording; err is why it cannot be a part of it, and
+// ends the recording.
+func (r *Recorder) add(t *taking, o outcome, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.err != nil {
+		return
+	}
+	if err == nil {
+		err = r.keep(t, o)
+	}
+	if err != nil {
+		r.err = fmt.Errorf("recording %s stopped at a reply to agent %s: %w", r.file, t.agent, err)
+		r.tree, r.exchanges = newTree(), nil
+	}
+}
+
+// keep adds an exchange. r.mu is held.
+func (r *Recorder) keep(t *taking, o outcome) error {
+	x := &exchange{request: r.tree.insert(t.agent, r.tree.root, t.request), asked: t.request.asked, begun: t.begun, outcome: o}
+	r.exchanges = append(r.exchanges, x)
+	raw, err := marshal(o)
+	if err != nil {
+		return err
+	}
+	if x.then, err = r.tree.goOn(r.scrub, x.request.at, o.Reply); err != nil {
+		return err
+	}
+	if o.Reply != nil {
+		if x.asks, err = r.scrub.question(o.Reply.Suspend, &namer{}); err != nil {
+			return err
+		}
+	}
+	r.size += 256 + len(raw) + len(x.asked) + len(x.asks) + len(x.request.answer)
+	if r.size+r.tree.size > maxSize {
+		return errTooLarge
+	}
+	return nil
+}
+
+// recorded is a model that is recorded.
+type recorded struct {
+	recorder *Recorder
+	agent    string
+	inner    model.Model
+}
+
+// Generate implements [model.Model].
+func (m *recorded) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
+	return func(yield func(*model.Reply, error) bool) {
+		t := m.recorder.take(m.agent, req)
+		heard := *req
+		heard.Notice = func(text string) {
+			t.notice(text)
+			req.Notify(text)
+		}
+		for reply, err := range m.inner.Generate(ctx, &heard) {
+			t.over = t.over || ctx.Err() != nil
+			t.hear(reply, err) // before it is passed on: the runner writes ids into it
+			if !yield(reply, err) {
+				return
+			}
+		}
+	}
+}
+
+// taking is an exchange while it is recorded.
+type taking struct {
+	recorder *Recorder
+	agent    string
+	request  *request
+	begun    int
+	pieces   []piece
+	partials []*genai.Content // of each piece, secrets included; nil for a notice
+	over     bool
+}
+
+// take begins to record an exchange.
+func (r *Recorder) take(agent string, req *model.Request) *taking {
+	r.mu.Lock()
+	r.begun++
+	t := &taking{recorder: r, agent: agent, begun: r.begun, over: r.closed || r.err != nil}
+	r.mu.Unlock()
+	if t.over {
+		return t
+	}
+	t.agent = r.scrub.redact(agent)
+	var err error
+	if t.request, err = r.scrub.request(req, 0); err != nil {
+		t.end(outcome{}, err)
+	}
+	return t
+}
+
+func (t *taking) notice(text string) {
+	if !t.over {
+		text = t.recorder.scrub.redact(text)
+		t.pieces, t.partials = append(t.pieces, piece{Notice: &text}), append(t.partials, nil)
+	}
+}
+
+// hear takes what the model yielded.
+func (t *taking) hear(r *model.Reply, err error) {
+	switch {
+	case t.over:
+	case err != nil:
+		t.end(outcome{Error: newFailure(err, t.recorder.scrub.redact)}, nil)
+	case r == nil: // against the rules of models; there is nothing to keep
+		t.over = true
+	case r.Partial:
+		c, err := clone(r.Content)
+		if err != nil {
+			t.end(outcome{}, err)
+		}
+		t.pieces, t.partials = append(t.pieces, piece{}), append(t.partials, c)
+	default:
+		own, err := t.recorder.scrub.reply(r, t.request.ids)
+		t.end(outcome{Reply: own}, err)
+	}
+}
+
+// end adds the exchange to the recording, or says why not.
+func (t *taking) end(o outcome, err error) {
+	t.over = true
+	if err == nil {
+		o.Pieces, err = t.stream()
+	}
+	t.recorder.add(t, o, err)
+}
+
+// stream gives the recorded form of the pieces.
+func (t *taking) stream() ([]piece, error) {
+	var parts []*genai.Part
+	for _, c := range t.partials {
+		parts = append(parts, partsOf(c)...)
+	}
+	t.recorder.scrub.mend(parts)
+	for i, c := range t.partials {
+		if t.pieces[i].Notice != nil {
+			continue
+		}
+		var err error
+		if t.pieces[i].Partial, err = t.recorder.scrub.said(c); err != nil {
+			return nil, err
+		}
+	}
+	return t.pieces, nil
+}
