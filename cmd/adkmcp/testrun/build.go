@@ -1,0 +1,124 @@
+package testrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/trial"
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/replay"
+	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/testfile"
+)
+
+// builder builds the agents of test files, one after the other.
+type builder struct {
+	*Options
+	log     *slog.Logger
+	secrets []string // of all agents so far
+}
+
+// build is a [trial.Build].
+func (b *builder) build(ctx context.Context, f *testfile.File, around trial.Around) (*trial.Built, error) {
+	cfg, err := b.load(f.Agent)
+	if err != nil {
+		return nil, err
+	}
+	models, judge := trial.Recorded(f, cfg)
+	t := &tape{}
+	if models || judge {
+		if t, err = b.tape(f, cfg); err != nil {
+			return nil, err
+		}
+	}
+	o := house.Options{Agents: []*config.Agent{cfg}, Bounds: house.DefaultBounds(), Now: b.Now, NewID: b.NewID, Log: b.log, Version: b.Version, Around: around}
+	switch {
+	case models && t.player != nil:
+		o.Answer = t.player.Model
+	case models:
+		o.Listen = t.recorder.Around
+	}
+	h, problems := house.Build(o)
+	if len(problems) > 0 {
+		return nil, errors.Join(b.report(problems), h.Close(), unusable(f.Agent))
+	}
+	built := &trial.Built{Config: cfg, Runner: h.Residents[0].Runner, Save: t.save(), Close: h.Close}
+	err = h.Residents[0].NotReady
+	if err == nil && f.Judge != nil {
+		err = b.addJudge(built, f, t, judge)
+	}
+	if err != nil {
+		return nil, errors.Join(err, built.Close())
+	}
+	h.Start(ctx)
+	return built, nil
+}
+
+func unusable(file string) error { return fmt.Errorf("the agent file %s cannot be used", file) }
+
+// load reads an agent file.
+func (b *builder) load(file string) (*config.Agent, error) {
+	agents, problems, err := load.Agents([]string{file}, load.Options{LookupEnv: b.LookupEnv, Logger: b.log})
+	if err != nil {
+		return nil, err
+	}
+	if problems.HasErrors() || len(agents) != 1 {
+		return nil, errors.Join(b.report(problems), unusable(file))
+	}
+	b.secrets = append(b.secrets, house.Secrets(agents)...)
+	b.Secrets(b.secrets)
+	return agents[0], nil
+}
+
+// addJudge makes the judge, which is played or recorded as the agents are.
+func (b *builder) addJudge(built *trial.Built, f *testfile.File, t *tape, recorded bool) error {
+	if recorded && t.player != nil {
+		built.Judge = t.player.Model(trial.JudgeName)
+		return nil
+	}
+	m, err := house.NewModel(&config.Agent{Name: trial.JudgeName, File: f.Path, Model: *f.Judge, LookupEnv: built.Config.LookupEnv}, b.Now, b.log)
+	if err != nil {
+		return fmt.Errorf("the judge: %w", err)
+	}
+	free := built.Close
+	built.Close = func() error { return errors.Join(m.Close(), free()) }
+	if built.Judge = m; recorded {
+		built.Judge = t.recorder.Around(trial.JudgeName, model.Model(m))
+	}
+	if m.NotReady != nil {
+		return fmt.Errorf("the judge: %w", m.NotReady)
+	}
+	return nil
+}
+
+// tape is what models are recorded on or played from; one of the two is nil, or
+// both where none has to be.
+type tape struct {
+	recorder *replay.Recorder
+	player   *replay.Player
+}
+
+func (b *builder) tape(f *testfile.File, cfg *config.Agent) (*tape, error) {
+	o := replay.Options{Redact: config.NewRedactor(house.Secrets([]*config.Agent{cfg})).Text}
+	if b.Live {
+		return &tape{recorder: replay.NewRecorder(f.Recording, o)}, nil
+	}
+	p, err := replay.Load(f.Recording, o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no recording %s of what the models say: make it with adkmcp test --live %s", f.Recording, f.Path)
+	}
+	return &tape{player: p}, err
+}
+
+// save is what writes the recording; nil where nothing is recorded.
+func (t *tape) save() func() error {
+	if t.recorder == nil {
+		return nil
+	}
+	return t.recorder.Close
+}
