@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/tools/process/processtest"
 )
 
@@ -106,7 +107,7 @@ func TestManyStarts(t *testing.T) {
 		return entries
 	}
 	for i := range 100 {
-		h, err := app.open(&logOptions{level: "warn", format: "text"}, []string{file}, house.DefaultBounds(), false)
+		h, err := app.open(&streams.Log{Level: "warn", Format: "text"}, []string{file}, opening{bounds: house.DefaultBounds()})
 		if err != nil {
 			t.Fatal(err)
 		}

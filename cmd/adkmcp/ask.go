@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
@@ -14,15 +15,15 @@ import (
 // person is whoever is in front of the terminal, if there is one: who answers
 // has to see the question.
 func (a *app) person(approval prompt.Policy) *prompt.Person {
-	style := a.style(a.stderr)
+	style := streams.StyleOf(a.stderr, a.lookup)
 	p := &prompt.Person{
-		Out: a.redact.writer(a.stderr), Approval: approval,
-		Style: prompt.Style{Plain: show.Plain, Bold: style.bold, Dim: style.dim},
+		Out: a.redact.Writer(a.stderr), Approval: approval,
+		Style: prompt.Style{Plain: show.Plain, Bold: style.Bold, Dim: style.Dim},
 	}
 	switch {
-	case !isTerminal(a.stdin):
+	case !streams.IsTerminal(a.stdin):
 		p.Absent = "standard input is no terminal"
-	case !isTerminal(a.stderr):
+	case !streams.IsTerminal(a.stderr):
 		p.Absent = "standard error is no terminal"
 	default:
 		p.Lines = prompt.NewLines(a.stdin, maxRequest)
@@ -54,6 +55,8 @@ func answer(ctx context.Context, p *prompt.Person, q *session.Suspension) (promp
 			return prompt.Answer{}, fmt.Errorf("the form of a question: %w", err)
 		}
 		return p.Fill(ctx, q.Message, form.Schema)
+	case model.Sampling:
+		return prompt.Answer{Action: prompt.Cancel, Reason: "a calling host that offers sampling is wanted, and the terminal is none: serve the agent to one, or name another model"}, nil
 	}
 	return prompt.Answer{Action: prompt.Cancel, Reason: fmt.Sprintf("the terminal cannot answer a question of kind %q", q.Kind)}, nil
 }

@@ -30,9 +30,9 @@ func TestAnswers(t *testing.T) {
 	questions := []*session.Suspension{
 		{CallID: "1", Kind: model.Approval, Message: "May I?", Payload: json.RawMessage(`{"a":1}`)},
 		{CallID: "2", Kind: model.Question, Message: "Which?", Payload: form},
-		{Kind: "sampling", Message: "?"},
+		{Kind: "telepathy", Message: "?"},
 	}
-	const unknown = `the terminal cannot answer a question of kind "sampling"`
+	const unknown = `the terminal cannot answer a question of kind "telepathy"`
 	for typed, want := range map[string][]session.Answer{
 		"y\n7\n": {
 			{CallID: "1", Action: model.Accept}, {CallID: "2", Action: model.Accept, Payload: json.RawMessage(`{"n":7}`)},

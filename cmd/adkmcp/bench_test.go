@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent"
 )
 
@@ -206,7 +207,7 @@ func BenchmarkStartTenServers(b *testing.B) {
 		for i := range servers {
 			fmt.Fprintf(&text, "  - {mcp: {command: sh, args: [%s, '{\"content\":[]}', \"\"], env: {N: \"%d\"}}, prefix: p%d}\n", filepath.Join(dir, "late.sh"), i, i)
 		}
-		h, err := testApp(b, map[string]string{}).open(&logOptions{level: "warn", format: "text"}, []string{agentFile(b, text.String())}, house.DefaultBounds(), false)
+		h, err := testApp(b, map[string]string{}).open(&streams.Log{Level: "warn", Format: "text"}, []string{agentFile(b, text.String())}, opening{bounds: house.DefaultBounds()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/mcphost"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/serve"
 )
 
@@ -31,10 +32,11 @@ type callOptions struct {
 	answers                                 []string
 	patience                                time.Duration // for the server to show its tools
 	timeout                                 time.Duration // for the answer
-	logs                                    *logOptions
+	logs                                    *streams.Log
+	tape                                    tape
 }
 
-func (a *app) callCommand(logs *logOptions) *cobra.Command {
+func (a *app) callCommand(logs *streams.Log) *cobra.Command {
 	o := &callOptions{logs: logs, patience: connectTimeout}
 	cmd := &cobra.Command{
 		Use:   "call {PATH | --url URL} REQUEST  |  call REQUEST -- COMMAND...",
@@ -51,7 +53,7 @@ fill in a form. Elsewhere the server is told that nobody can be asked, unless
   adkmcp call --url http://127.0.0.1:8080/mcp "Roll a d20"
   adkmcp call "Roll a d20" -- adkmcp serve --stdio agents/dice.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.logs.quiet(cmd.Flags())
+			o.logs.Quiet(cmd.Flags())
 			dash := cmd.ArgsLenAtDash()
 			if dash < 0 {
 				dash = len(args)
@@ -60,6 +62,7 @@ fill in a form. Elsewhere the server is told that nobody can be asked, unless
 		},
 	}
 	f := cmd.Flags()
+	o.tape.flags(f)
 	f.StringVar(&o.url, "url", "", "connect to a server over streamable HTTP instead of starting one; over the deprecated SSE if the path ends in /sse")
 	f.StringVar(&o.tokenEnv, "token-env", "", "with --url: the environment variable that holds the bearer token")
 	f.StringVar(&o.tool, "tool", "", "which tool to call, where the server has several")
@@ -81,7 +84,7 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 	if err != nil {
 		return err
 	}
-	p := &show.Printer{Out: a.stdout, Notes: a.stderr, Raw: !isTerminal(a.stdout), Dim: a.style(a.stderr).dim, Red: a.style(a.stderr).red, Dir: o.save}
+	p := &show.Printer{Out: a.stdout, Notes: a.stderr, Raw: !streams.IsTerminal(a.stdout), Dim: streams.StyleOf(a.stderr, a.lookup).Dim, Red: streams.StyleOf(a.stderr, a.lookup).Red, Dir: o.save}
 	h, err := s.Connect(ctx, a.host(o, person, p))
 	if err != nil {
 		return saidBy(err)
@@ -111,7 +114,7 @@ func (a *app) call(ctx context.Context, o *callOptions, args, command []string) 
 		p.Note("--answer " + name + ": the server has asked for no such field")
 	}
 	if result.IsError {
-		p.Out, p.Raw, p.Failed = a.stderr, !isTerminal(a.stderr), true
+		p.Out, p.Raw, p.Failed = a.stderr, !streams.IsTerminal(a.stderr), true
 	}
 	return o.printResult(p, result, func(uri string) ([]mcphost.Block, error) { return h.Read(within, uri) })
 }
@@ -176,6 +179,8 @@ func saidBy(err error) error { return errors.New(show.Plain(err.Error())) }
 // server decides which server is meant and what is asked of it.
 func (a *app) server(o *callOptions, args, command []string) (*mcphost.Server, string, error) {
 	switch {
+	case o.tape != (tape{}) && (len(command) > 0 || o.url != ""):
+		return nil, "", usageError("--record and --replay are for call PATH, which starts the server itself")
 	case len(command) > 0 && len(args) == 1 && o.url == "":
 		return a.program(command, nil), args[0], nil
 	case len(command) > 0:
@@ -195,10 +200,11 @@ func (a *app) server(o *callOptions, args, command []string) (*mcphost.Server, s
 	if err != nil {
 		return nil, "", err
 	}
-	serve := []string{self, "serve", "--stdio", "--log-level", o.logs.level, "--log-format", o.logs.format}
-	if o.logs.file != "" {
-		serve = append(serve, "--log-file", o.logs.file)
+	serve := []string{self, "serve", "--stdio", "--log-level", o.logs.Level, "--log-format", o.logs.Format}
+	if o.logs.File != "" {
+		serve = append(serve, "--log-file", o.logs.File)
 	}
+	serve = append(serve, o.tape.args()...)
 	return a.program(append(serve, "--", args[0]), ownVariable), args[1], nil
 }
 

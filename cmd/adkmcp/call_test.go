@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 )
 
 // oddServer is an MCP server of 2025-11-25 over stdio that answers a call with the
@@ -130,7 +132,7 @@ func TestCallAsked(t *testing.T) {
 }
 
 func TestCallMuteServer(t *testing.T) {
-	o := &callOptions{logs: &logOptions{}, patience: 200 * time.Millisecond}
+	o := &callOptions{logs: &streams.Log{}, patience: 200 * time.Millisecond}
 	err := testApp(t, map[string]string{}).call(t.Context(), o, []string{"a request"}, odd("", "mute"))
 	if err == nil || err.Error() != "the server did not answer within 200ms" {
 		t.Errorf("got %v", err)

@@ -113,11 +113,7 @@ func checkSchema(t *testing.T, schema *jsonschema.Schema, text []byte, file stri
 // but for the variables that they want.
 func TestExampleAgents(t *testing.T) {
 	schema := agentSchema(t)
-	files, err := filepath.Glob(repository + "/agents/*.yaml")
-	if err != nil || len(files) < 3 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
+	for _, file := range exampleFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

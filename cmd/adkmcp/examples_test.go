@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
@@ -56,7 +58,7 @@ func testApp(t testing.TB, env map[string]string) *app {
 
 func openHouse(t testing.TB, env map[string]string, paths ...string) *opened {
 	t.Helper()
-	h, err := testApp(t, env).open(&logOptions{level: "warn", format: "text"}, paths, house.DefaultBounds(), false)
+	h, err := testApp(t, env).open(&streams.Log{Level: "warn", Format: "text"}, paths, opening{bounds: house.DefaultBounds()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,13 +224,20 @@ func TestWeather(t *testing.T) {
 	}
 }
 
-// TestToolSnapshots shows what a change does to what hosts see.
-func TestToolSnapshots(t *testing.T) {
+// exampleFiles are the example agents.
+func exampleFiles(t *testing.T) []string {
+	t.Helper()
 	files, err := filepath.Glob(repository + "/agents/*.yaml")
+	files = slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, ".test.yaml") })
 	if err != nil || len(files) < 3 {
 		t.Fatal(files, err)
 	}
-	for _, file := range files {
+	return files
+}
+
+// TestToolSnapshots shows what a change does to what hosts see.
+func TestToolSnapshots(t *testing.T) {
+	for _, file := range exampleFiles(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			h := openHouse(t, map[string]string{"GEMINI_API_KEY": "none"}, file)

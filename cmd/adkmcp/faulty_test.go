@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
@@ -38,7 +39,7 @@ func faulty() {
 }
 
 func (a *app) serveFaulty(ctx context.Context, format, path string) (err error) {
-	h, err := a.open(&logOptions{level: "debug", format: format}, []string{path}, house.DefaultBounds(), false)
+	h, err := a.open(&streams.Log{Level: "debug", Format: format}, []string{path}, opening{bounds: house.DefaultBounds()})
 	if err != nil {
 		return err
 	}

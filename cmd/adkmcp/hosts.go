@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,7 +93,7 @@ func (a *app) hosted(paths []string) (hosts.Agents, error) {
 	for _, cfg := range agents {
 		all.Tools = append(all.Tools, cfg.Serve.Name)
 		all.Timeout = max(all.Timeout, cfg.Limits.Timeout.Std())
-		a.noteReads(cfg, &all)
+		house.NoteReads(cfg, a.now, &all)
 		all.NoKey = all.NoKey && !slices.ContainsFunc(problems, func(p load.Problem) bool { return p.Path == "model.api_key" })
 	}
 	all.Needs = hosts.Needs(func(lookup func(string) (string, bool)) bool {
@@ -102,31 +101,4 @@ func (a *app) hosted(paths []string) (hosts.Agents, error) {
 		return slices.ContainsFunc(agents, func(cfg *config.Agent) bool { return cfg.Incomplete })
 	})
 	return all, err
-}
-
-// noteReads notes the variables that an agent takes from the environment without
-// saying ${}: those of its programs, and those of its model's provider.
-func (a *app) noteReads(cfg *config.Agent, to *hosts.Agents) {
-	for _, t := range cfg.Tools {
-		to.Reads = append(to.Reads, t.RequiresEnv...)
-		switch {
-		case t.Shell != nil:
-			to.Reads = append(to.Reads, t.Shell.PassEnv...)
-		case t.MCP != nil:
-			to.Reads = append(to.Reads, t.MCP.Server.PassEnv...)
-			if from := t.MCP.Server.HeadersFrom; from != nil {
-				to.Reads = append(to.Reads, from.PassEnv...)
-			}
-		case t.Agent != nil:
-			a.noteReads(t.Agent.Agent, to)
-		}
-	}
-	probe := *cfg
-	probe.LookupEnv = func(name string) (string, bool) { to.Reads = append(to.Reads, name); return cfg.LookupEnv(name) }
-	m, err := house.NewModel(&probe, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return
-	}
-	to.NoKey = to.NoKey || m.NotReady != nil
-	_ = m.Close() // nothing has been started
 }

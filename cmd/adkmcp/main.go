@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 )
 
 // Exit codes.
@@ -30,7 +32,7 @@ type app struct {
 	now            func() time.Time
 	newID          func() string
 	executable     func() (string, error)
-	redact         redactor
+	redact         streams.Redactor
 	// hurry is closed by the second signal: what still runs is to be stopped.
 	hurry <-chan struct{}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 )
 
 // exitError ends the program with a code of its own. Without an error there is
@@ -42,7 +44,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	var exit *exitError
 	var stopped *interrupted
-	stderr := a.redact.writer(a.stderr)
+	stderr := a.redact.Writer(a.stderr)
 	switch {
 	case errors.As(err, &exit):
 		if exit.err != nil {
@@ -79,14 +81,14 @@ as ADKMCP_LOG_LEVEL, and so on.`,
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	logs := &logOptions{}
-	logs.flags(root.PersistentFlags())
+	logs := &streams.Log{}
+	logs.Flags(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.environment(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.serveCommand(logs), a.runCommand(logs), a.callCommand(logs), a.toolsCommand(logs), a.validateCommand(),
-		a.hostsCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand())
+		a.testCommand(logs), a.hostsCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand())
 	root.Args = usage(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("there is no command %q%s", args[0], suggestion(cmd, args[0]))

@@ -15,6 +15,7 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/agent/transcript"
@@ -29,10 +30,11 @@ const maxRequest = 4 << 20
 type runOptions struct {
 	json    bool
 	approve string
-	logs    *logOptions
+	tape    tape
+	logs    *streams.Log
 }
 
-func (a *app) runCommand(logs *logOptions) *cobra.Command {
+func (a *app) runCommand(logs *streams.Log) *cobra.Command {
 	o := &runOptions{logs: logs}
 	cmd := &cobra.Command{
 		Use:   "run PATH [REQUEST]",
@@ -49,11 +51,12 @@ stay without an answer, and the agent is told so.`,
   adkmcp run --json agents/dice.yaml "Roll a d20"`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			logs.quiet(cmd.Flags())
+			logs.Quiet(cmd.Flags())
 			return a.runAgent(cmd.Context(), o, args)
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print every event as a line of JSON")
+	o.tape.flags(cmd.Flags())
 	cmd.Flags().StringVar(&o.approve, "approve", string(prompt.Ask), "what becomes of tool calls that want approval: ask, deny or allow")
 	return cmd
 }
@@ -66,7 +69,7 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 	b := house.DefaultBounds()
 	b.TTL = conversationTTL
 	person := a.person(approval)
-	h, err := a.open(o.logs, args[:1], b, person.Absent == "")
+	h, err := a.open(o.logs, args[:1], opening{b, person.Absent == "", o.tape})
 	if err != nil {
 		return err
 	}
@@ -78,10 +81,10 @@ func (a *app) runAgent(ctx context.Context, o *runOptions, args []string) (err e
 	h.Start(ctx)
 	t := &terminal{app: a, person: person, runner: r.Runner, key: session.Key{Principal: localPrincipal, Agent: r.Config.Name, Handle: "terminal"}}
 	if o.json {
-		t.show = transcript.JSON(a.redact.writer(a.stdout))
+		t.show = transcript.JSON(a.redact.Writer(a.stdout))
 	} else {
 		t.show = transcript.New(transcript.Options{
-			Out: a.redact.writer(a.stdout), Err: a.redact.writer(a.stderr), Terminal: isTerminal(a.stdout), Plain: show.Plain, Dim: a.style(a.stderr).dim,
+			Out: a.redact.Writer(a.stdout), Err: a.redact.Writer(a.stderr), Terminal: streams.IsTerminal(a.stdout), Plain: show.Plain, Dim: streams.StyleOf(a.stderr, a.lookup).Dim,
 		})
 	}
 	switch {
@@ -148,7 +151,7 @@ func (t *terminal) chat(ctx context.Context) error {
 		lines = prompt.NewLines(t.stdin, maxRequest)
 	}
 	for {
-		fmt.Fprint(t.stderr, t.style(t.stderr).bold("> "))
+		fmt.Fprint(t.stderr, streams.StyleOf(t.stderr, t.lookup).Bold("> "))
 		line, err := lines.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF), err == nil && strings.TrimSpace(line) == "":
@@ -161,7 +164,7 @@ func (t *terminal) chat(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			fmt.Fprintln(t.redact.writer(t.stderr), t.style(t.stderr).red(err.Error()))
+			fmt.Fprintln(t.redact.Writer(t.stderr), streams.StyleOf(t.stderr, t.lookup).Red(err.Error()))
 		}
 	}
 }

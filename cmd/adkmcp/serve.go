@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
@@ -38,13 +39,14 @@ type serveOptions struct {
 	allowOrigins   []string
 	drain          time.Duration
 	bounds         house.Bounds
-	logs           *logOptions
+	logs           *streams.Log
+	tape           tape
 }
 
 // httpFlags go with --http and --sse only.
 const httpFlags = "auth-token insecure-no-auth allow-host allow-origin tls-cert tls-key max-calls json-responses"
 
-func (a *app) serveCommand(logs *logOptions) *cobra.Command {
+func (a *app) serveCommand(logs *streams.Log) *cobra.Command {
 	o := &serveOptions{logs: logs, bounds: house.DefaultBounds()}
 	cmd := &cobra.Command{
 		Use:   "serve [--stdio | --http ADDR | --sse ADDR] PATH...",
@@ -81,6 +83,7 @@ and exits with 0. A second signal does not wait for running turns.`,
 }
 
 func (o *serveOptions) flags(f *pflag.FlagSet) {
+	o.tape.flags(f)
 	f.BoolVar(&o.stdio, "stdio", false, "serve on standard input and output (the default)")
 	f.StringVar(&o.http, "http", "", "serve streamable HTTP on HOST:PORT, or on :PORT of the loopback interface")
 	f.StringVar(&o.sse, "sse", "", "serve the deprecated HTTP+SSE transport on HOST:PORT, beside streamable HTTP")
@@ -140,7 +143,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	h, err := a.open(o.logs, paths, o.bounds, false)
+	h, err := a.open(o.logs, paths, opening{bounds: o.bounds, tape: o.tape})
 	if err != nil {
 		return err
 	}

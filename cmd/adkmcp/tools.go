@@ -14,10 +14,11 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
-func (a *app) toolsCommand(logs *logOptions) *cobra.Command {
+func (a *app) toolsCommand(logs *streams.Log) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "List an agent's tools, or call one by hand", Args: cobra.NoArgs,
 		Long: `List the tools that an agent's model would see, call one of them, or approve of what
 MCP servers say of theirs. The MCP servers and documents that the file names are
@@ -30,19 +31,19 @@ connected to; no model is needed.`,
 	return cmd
 }
 
-func (a *app) toolsList(logs *logOptions) *cobra.Command {
+func (a *app) toolsList(logs *streams.Log) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{Use: "list PATH", Short: "List the tools, where each comes from, and what went wrong", Args: cobra.ExactArgs(1),
 		Example: `  adkmcp tools list agents/dice.yaml
   adkmcp tools list --json agents/files.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			logs.quiet(cmd.Flags())
+			logs.Quiet(cmd.Flags())
 			return a.atTools(cmd.Context(), logs, args[0], func(ctx context.Context, of *byhand.Agent) error {
 				list, listings, err := byhand.List(ctx, of)
 				if err != nil {
 					return err
 				}
-				out := a.redact.writer(a.stdout)
+				out := a.redact.Writer(a.stdout)
 				if asJSON {
 					enc := json.NewEncoder(out)
 					enc.SetIndent("", "  ")
@@ -55,7 +56,7 @@ func (a *app) toolsList(logs *logOptions) *cobra.Command {
 	return cmd
 }
 
-func (a *app) toolsCall(logs *logOptions) *cobra.Command {
+func (a *app) toolsCall(logs *streams.Log) *cobra.Command {
 	approve, save := "", ""
 	cmd := &cobra.Command{Use: "call PATH NAME [KEY=VALUE...]", Short: "Call one tool by hand", Args: cobra.MinimumNArgs(2),
 		Long: `Call one tool by hand, with everything around it that a call by the model has: rules,
@@ -66,12 +67,12 @@ Exit code 0: the tool's result; 1: its error.`,
 		Example: `  adkmcp tools call agents/dice.yaml roll_die sides=20
   adkmcp tools call agents/dice.yaml roll_die '{"sides": 20}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			logs.quiet(cmd.Flags())
+			logs.Quiet(cmd.Flags())
 			policy := prompt.Policy(approve)
 			if !slices.Contains([]prompt.Policy{prompt.Ask, prompt.Deny, prompt.Allow}, policy) {
 				return usageError("--approve %q: use ask, deny or allow", approve)
 			}
-			p := &show.Printer{Out: a.redact.writer(a.stdout), Notes: a.redact.writer(a.stderr), Raw: !isTerminal(a.stdout), Dim: a.style(a.stderr).dim, Red: a.style(a.stderr).red, Dir: save}
+			p := &show.Printer{Out: a.redact.Writer(a.stdout), Notes: a.redact.Writer(a.stderr), Raw: !streams.IsTerminal(a.stdout), Dim: streams.StyleOf(a.stderr, a.lookup).Dim, Red: streams.StyleOf(a.stderr, a.lookup).Red, Dir: save}
 			return a.atTools(cmd.Context(), logs, args[0], func(ctx context.Context, of *byhand.Agent) error {
 				person := a.person(policy)
 				answers := func(ctx context.Context, q *session.Suspension) (session.Answer, error) {
@@ -89,7 +90,7 @@ Exit code 0: the tool's result; 1: its error.`,
 	return cmd
 }
 
-func (a *app) toolsPin(logs *logOptions) *cobra.Command {
+func (a *app) toolsPin(logs *streams.Log) *cobra.Command {
 	look := false
 	cmd := &cobra.Command{Use: "pin PATH", Short: "Approve of what MCP servers say of their tools now", Args: cobra.ExactArgs(1),
 		Long: `Write the pin files of an agent's mcp entries anew: name, description and schemas of
@@ -97,11 +98,11 @@ every tool as the server gives them now, as hashes. A tool that differs from its
 is left out until this is done. See the changes with --look before: a description is
 something that the model obeys.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			logs.quiet(cmd.Flags())
+			logs.Quiet(cmd.Flags())
 			return a.atTools(cmd.Context(), logs, args[0], func(ctx context.Context, of *byhand.Agent) error {
 				changes, err := of.Tools.Pin(ctx, look)
 				for _, line := range changes {
-					if _, err := fmt.Fprintln(a.redact.writer(a.stdout), show.Plain(line)); err != nil {
+					if _, err := fmt.Fprintln(a.redact.Writer(a.stdout), show.Plain(line)); err != nil {
 						return err
 					}
 				}
@@ -119,8 +120,8 @@ something that the model obeys.`,
 const handTimeout = 30 * time.Minute
 
 // atTools opens the one agent of path for a person.
-func (a *app) atTools(ctx context.Context, logs *logOptions, path string, do func(context.Context, *byhand.Agent) error) (err error) {
-	o, err := a.open(logs, []string{path}, house.DefaultBounds(), isTerminal(a.stderr))
+func (a *app) atTools(ctx context.Context, logs *streams.Log, path string, do func(context.Context, *byhand.Agent) error) (err error) {
+	o, err := a.open(logs, []string{path}, opening{bounds: house.DefaultBounds(), login: streams.IsTerminal(a.stderr)})
 	if err != nil {
 		return err
 	}

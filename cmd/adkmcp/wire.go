@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/config/report"
 )
@@ -22,6 +23,15 @@ type opened struct {
 	*house.House
 	log      *slog.Logger
 	closeLog func() error
+	endTape  func() error
+}
+
+// opening is how agents are opened.
+type opening struct {
+	bounds house.Bounds
+	// login: a person at the terminal can be sent to log in to an MCP server.
+	login bool
+	tape  tape
 }
 
 // names are those of the agents.
@@ -51,25 +61,27 @@ func (o *opened) Close() error {
 	if o.House != nil {
 		err = o.House.Close()
 	}
+	if o.endTape != nil {
+		err = errors.Join(err, o.endTape())
+	}
 	return errors.Join(err, o.closeLog())
 }
 
 // open loads the agents of paths for a command that runs them. Problems are
-// printed; with an error among them nothing is open. With login a person at the
-// terminal can be sent to log in to an MCP server.
-func (a *app) open(logs *logOptions, paths []string, b house.Bounds, login bool) (*opened, error) {
-	log, closeLog, err := logs.open(a.redact.writer(a.stderr), a.redact.writer)
+// printed; with an error among them nothing is open.
+func (a *app) open(logs *streams.Log, paths []string, how opening) (*opened, error) {
+	log, closeLog, err := logs.Open(a.redact.Writer(a.stderr), a.redact.Writer)
 	if err != nil {
-		return nil, err
+		return nil, usageError("%w", err)
 	}
 	o := &opened{log: log, closeLog: closeLog}
-	if err := a.build(o, paths, b, login); err != nil {
+	if err := a.build(o, paths, &how); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
 }
 
-func (a *app) build(o *opened, paths []string, b house.Bounds, login bool) error {
+func (a *app) build(o *opened, paths []string, how *opening) error {
 	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: o.log})
 	printing := report.Text(a.stderr, problems)
 	switch {
@@ -82,10 +94,13 @@ func (a *app) build(o *opened, paths []string, b house.Bounds, login bool) error
 	case len(agents) == 0:
 		return usageError("no agent in %s; an agent file has name and instruction at the top", strings.Join(paths, ", "))
 	}
-	a.redact.add(house.Secrets(agents))
-	options := house.Options{Agents: agents, Bounds: b, Now: a.now, NewID: a.newID, Log: o.log, Version: buildVersion()}
-	if login {
+	a.redact.Add(house.Secrets(agents))
+	options := house.Options{Agents: agents, Bounds: how.bounds, Now: a.now, NewID: a.newID, Log: o.log, Version: buildVersion()}
+	if how.login {
 		options.Login = a.login
+	}
+	if o.endTape, err = how.tape.insert(&options, a.redact.Text); err != nil {
+		return err
 	}
 	if o.House, problems = house.Build(options); len(problems) > 0 {
 		return errors.Join(report.Text(a.stderr, problems), &exitError{code: exitFailed})
@@ -96,6 +111,6 @@ func (a *app) build(o *opened, paths []string, b house.Bounds, login bool) error
 // login shows the person at the terminal where to log in. The browser is theirs to
 // open: a program that starts one for an address it was told is a way in.
 func (a *app) login(_ context.Context, url string) error {
-	_, err := io.WriteString(a.redact.writer(a.stderr), fmt.Sprintf("To log in to the MCP server, open this address in a browser on this machine:\n\n  %s\n\n", url))
+	_, err := io.WriteString(a.redact.Writer(a.stderr), fmt.Sprintf("To log in to the MCP server, open this address in a browser on this machine:\n\n  %s\n\n", url))
 	return err
 }

@@ -10,15 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
-	"github.com/adkmcp/adkmcp/internal/agent/model/gemini"
-	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
@@ -37,7 +34,8 @@ type Bounds struct {
 // DefaultBounds are those of a server whose flags say nothing else.
 func DefaultBounds() Bounds { return Bounds{TTL: time.Hour, Count: 1000, Bytes: 8 << 20} }
 
-// Options are what a house is built from. All but Login are required.
+// Options are what a house is built from. All but Login and
+// what is said to be nil are required.
 type Options struct {
 	Agents []*config.Agent
 	Bounds Bounds
@@ -49,6 +47,12 @@ type Options struct {
 	Login func(ctx context.Context, url string) error
 	// Version is ours, for the servers that we talk to.
 	Version string
+	// Listen, if not nil, stands between an agent and its model, such as to record
+	// it. Answer, if not nil, gives what answers in place of the agent's model.
+	Listen func(agent string, m model.Model) model.Model
+	Answer func(agent string) model.Model
+	// Around, if not nil, stands between an agent and its tools.
+	Around func(cfg *config.Agent, tools agent.Toolset) agent.Toolset
 }
 
 // Resident is one agent with everything that it runs on.
@@ -146,7 +150,7 @@ func (h *House) resident(cfg *config.Agent) (*Resident, load.Problems) {
 			problems = append(problems, ps...)
 		}
 	}
-	m, err := NewModel(cfg, h.options.Log)
+	m, err := h.model(cfg)
 	if err != nil {
 		problems = append(problems, load.Problem{Severity: strictyaml.Error, File: cfg.File, Path: "model", Message: err.Error()})
 	}
@@ -163,7 +167,11 @@ func (h *House) resident(cfg *config.Agent) (*Resident, load.Problems) {
 		return nil, problems
 	}
 	h.closers = append(h.closers, set.Close)
-	parts := agent.Parts{Model: m.Model, Tools: set, Store: h.Store, Now: h.options.Now, NewID: h.options.NewID, Log: h.options.Log}
+	var listed agent.Toolset = set
+	if h.options.Around != nil {
+		listed = h.options.Around(cfg, set)
+	}
+	parts := agent.Parts{Model: m.Model, Tools: listed, Store: h.Store, Now: h.options.Now, NewID: h.options.NewID, Log: h.options.Log}
 	if cfg.Memory == "auto" {
 		parts.Memory = h.memory
 	}
@@ -190,31 +198,4 @@ func problemsOf(file string, f tools.Fault) load.Problems {
 			Path: fmt.Sprintf("tools[%d]", f.Entry), Message: err.Error()})
 	}
 	return problems
-}
-
-// Model is the model of an agent. Whoever makes it closes it.
-type Model struct {
-	model.Model
-	// NotReady says why it cannot be asked yet, such as for want of a key.
-	NotReady error
-	close    func() error
-}
-
-// Close frees what the model holds.
-func (m *Model) Close() error { return m.close() }
-
-// NewModel makes the model that an agent file names. It needs no key.
-func NewModel(cfg *config.Agent, log *slog.Logger) (*Model, error) {
-	switch cfg.Model.Provider {
-	case config.Scripted:
-		m, err := scripted.New(cfg.Model.Script)
-		return &Model{Model: m, close: func() error { return nil }}, err
-	case config.Gemini:
-		g, err := gemini.New(&cfg.Model, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, Log: log})
-		if err != nil {
-			return nil, err
-		}
-		return &Model{model.Retrying(g, model.Policy{Retries: cfg.Model.Retries, Rand: rand.Float64}), g.Check(), g.Close}, nil
-	}
-	return nil, fmt.Errorf("no model provider %q", cfg.Model.Provider)
 }

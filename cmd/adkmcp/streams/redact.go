@@ -1,4 +1,4 @@
-package main
+package streams
 
 import (
 	"io"
@@ -7,21 +7,22 @@ import (
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
-// redactor keeps the secrets of the loaded agents out of everything that is
+// Redactor keeps the secrets of the loaded agents out of everything that is
 // printed. They become known after the log has been opened.
-type redactor struct {
+type Redactor struct {
 	secrets atomic.Pointer[config.Redactor]
 }
 
-func (r *redactor) add(secrets []string) { r.secrets.Store(config.NewRedactor(secrets)) }
+// Add makes secrets known.
+func (r *Redactor) Add(secrets []string) { r.secrets.Store(config.NewRedactor(secrets)) }
 
-// writer gives a writer that hides secrets in everything it is given. A secret
+// Writer gives a writer that hides secrets in everything it is given. A secret
 // must not be spread over two writes; loggers and encoders write whole lines.
-func (r *redactor) writer(w io.Writer) io.Writer { return &redactingWriter{w, r} }
+func (r *Redactor) Writer(w io.Writer) io.Writer { return &redactingWriter{w, r} }
 
 type redactingWriter struct {
 	w io.Writer
-	r *redactor
+	r *Redactor
 }
 
 func (w *redactingWriter) Write(p []byte) (int, error) {
@@ -33,3 +34,6 @@ func (w *redactingWriter) Write(p []byte) (int, error) {
 	}
 	return w.w.Write(p)
 }
+
+// Text takes the secrets out of a text.
+func (r *Redactor) Text(s string) string { return r.secrets.Load().Text(s) }

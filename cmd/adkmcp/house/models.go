@@ -1,0 +1,156 @@
+package house
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/anthropic"
+	"github.com/adkmcp/adkmcp/internal/agent/model/chat"
+	"github.com/adkmcp/adkmcp/internal/agent/model/gemini"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai"
+	"github.com/adkmcp/adkmcp/internal/agent/model/replay"
+	"github.com/adkmcp/adkmcp/internal/agent/model/sampling"
+	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+// Model is the model of an agent. Whoever makes it closes it.
+type Model struct {
+	model.Model
+	// NotReady says why it cannot be asked yet, such as for want of a key.
+	NotReady error
+	closers  []func() error
+}
+
+// Close frees what the model holds.
+func (m *Model) Close() error {
+	var errs []error
+	for _, end := range m.closers {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}
+
+// model makes the model of an agent: what answers in its place, or what it names
+// with all that it falls back on, and around it what listens.
+func (h *House) model(cfg *config.Agent) (*Model, error) {
+	m := &Model{}
+	if h.options.Answer != nil {
+		m.Model = h.options.Answer(cfg.Name)
+	} else {
+		var err error
+		if m, err = NewModel(cfg, h.options.Now, h.options.Log); err != nil {
+			return nil, err
+		}
+	}
+	if h.options.Listen != nil {
+		m.Model = h.options.Listen(cfg.Name, m.Model)
+	}
+	return m, nil
+}
+
+// NewModel makes the model that an agent file names, with those that it falls back
+// on. It needs no key.
+func NewModel(cfg *config.Agent, now func() time.Time, log *slog.Logger) (*Model, error) {
+	all := []model.Alternative{}
+	whole := &Model{}
+	var notReady []error
+	for _, one := range append([]config.Model{cfg.Model}, cfg.Model.Fallback...) {
+		m, err := newProvider(cfg, &one, log)
+		if err != nil {
+			return nil, errors.Join(err, whole.Close())
+		}
+		whole.closers = append(whole.closers, m.closers...)
+		notReady = append(notReady, m.NotReady)
+		name := nameOf(&one)
+		all = append(all, model.Alternative{Name: name, Model: model.Named(name, m.Model, costs(&one))})
+	}
+	if len(all) == 1 {
+		whole.Model = all[0].Model
+	} else {
+		whole.Model = model.Fallback(all, cfg.Model.Cooldown.Std(), now)
+	}
+	for _, err := range notReady { // one that is ready is enough
+		if err == nil {
+			return whole, nil
+		}
+	}
+	whole.NotReady = notReady[0]
+	return whole, nil
+}
+
+// nameOf is what a model is called in events and messages.
+func nameOf(m *config.Model) string {
+	if m.Name == "" {
+		return m.Provider
+	}
+	return m.Provider + "/" + m.Name
+}
+
+// costs gives what a call of a model costs in US dollars; nil without a price.
+func costs(m *config.Model) func(*model.Usage) float64 {
+	if m.Price == nil {
+		return nil
+	}
+	price := *m.Price
+	return func(u *model.Usage) float64 { return price.Of(u.Input, u.Cached, u.Output, u.Thoughts) }
+}
+
+// provider is what the providers that ask a service have in common.
+type provider interface {
+	model.Model
+	Check() error
+	Close() error
+}
+
+// newProvider makes one model. It is the closed table of the providers.
+func newProvider(cfg *config.Agent, m *config.Model, log *slog.Logger) (*Model, error) {
+	var (
+		p   provider
+		err error
+	)
+	switch m.Provider {
+	case config.Scripted:
+		s, err := scripted.New(m.Script)
+		return &Model{Model: s}, err
+	case config.Host:
+		return &Model{Model: sampling.New(m)}, nil
+	case config.Replay:
+		redact := config.NewRedactor(cfg.Secrets)
+		player, err := replay.Load(m.Recording, replay.Options{Redact: redact.Text})
+		if err != nil {
+			return nil, err
+		}
+		return &Model{Model: player.Model(cfg.Name)}, nil
+	case config.Gemini:
+		p, err = gemini.New(m, cfg.Generate, gemini.Deps{Lookup: cfg.LookupEnv, Log: log})
+	case config.OpenAI:
+		p, err = openai.New(m, hostedServers(cfg), openai.Deps{Lookup: cfg.LookupEnv, Log: log})
+	case config.Compatible:
+		p, err = chat.New(m, chat.Deps{Lookup: cfg.LookupEnv, Log: log})
+	case config.Anthropic:
+		p, err = anthropic.New(m, anthropic.Deps{Lookup: cfg.LookupEnv, Log: log})
+	default:
+		return nil, fmt.Errorf("no model provider %q", m.Provider)
+	}
+	if err != nil {
+		return nil, err
+	}
+	retrying := model.Retrying(p, model.Policy{Retries: m.Retries, Rand: rand.Float64})
+	return &Model{Model: retrying, NotReady: p.Check(), closers: []func() error{p.Close}}, nil
+}
+
+// hostedServers are the MCP servers that an agent's model calls itself.
+func hostedServers(cfg *config.Agent) []*config.HostedMCP {
+	var all []*config.HostedMCP
+	for i := range cfg.Tools {
+		if s := cfg.Tools[i].HostedMCP; s != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
