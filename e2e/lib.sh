@@ -2,7 +2,7 @@
 # each check, which begins with ok, FAIL or SKIP, and exits with 1 if one failed.
 set -uo pipefail
 export NO_COLOR=1
-unset GEMINI_API_KEY GOOGLE_API_KEY
+unset GEMINI_API_KEY GOOGLE_API_KEY OPENAI_API_KEY OPENAI_BASE_URL ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL
 e2e=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 adkmcp=${ADKMCP:-$e2e/../bin/adkmcp}
 modules=$e2e/node_modules

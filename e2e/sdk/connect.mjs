@@ -17,6 +17,7 @@ const sdks = {
       transports: { stdio: StdioClientTransport, http: StreamableHTTPClientTransport, sse: SSEClientTransport },
       client: (capabilities) => new Client({ name: 'adkmcp-e2e', version: '1.0.0' }, { capabilities }),
       onElicit: (client, handler) => client.setRequestHandler(types.ElicitRequestSchema, handler),
+      onSample: (client, handler) => client.setRequestHandler(types.CreateMessageRequestSchema, handler),
       call: (client, params, options) => client.callTool(params, undefined, options),
       version: (client, transport) => transport.protocolVersion ?? transport.negotiated,
     }
@@ -31,6 +32,7 @@ const sdks = {
       client: (capabilities, mode) =>
         new Client({ name: 'adkmcp-e2e', version: '1.0.0' }, { capabilities, versionNegotiation: { mode } }),
       onElicit: (client, handler) => client.setRequestHandler('elicitation/create', handler),
+      onSample: (client, handler) => client.setRequestHandler('sampling/createMessage', handler),
       call: (client, params, options) => client.callTool(params, options),
       version: (client) => client.getNegotiatedProtocolVersion(),
     }
@@ -39,17 +41,25 @@ const sdks = {
 
 /**
  * Connects to target, which is {command, args, env} for stdio and else a URL.
- * answer, if given, answers the server's elicitations: {action, content}.
+ * answer, if given, answers the server's elicitations: {action, content}. sampling,
+ * if given, is the model: {capability, answer(params)}.
  */
-export async function connect({ sdk, mode, transport: kind, target, answer, record }) {
+export async function connect({ sdk, mode, transport: kind, target, answer, sampling, record }) {
   const s = await sdks[sdk]()
-  const capabilities = answer ? { elicitation: {} } : {}
+  const capabilities = { ...(answer && { elicitation: {} }), ...(sampling && { sampling: sampling.capability }) }
   const client = s.client(capabilities, mode === 'pin' ? { pin: '2026-07-28' } : mode)
   const asked = []
   if (answer) {
     s.onElicit(client, async (request) => {
       asked.push(request.params)
       return answer
+    })
+  }
+  const sampled = []
+  if (sampling) {
+    s.onSample(client, async (request) => {
+      sampled.push(request.params)
+      return sampling.answer(request.params)
     })
   }
   const Transport = s.transports[kind]
@@ -60,6 +70,7 @@ export async function connect({ sdk, mode, transport: kind, target, answer, reco
   return {
     client,
     asked, // the params of each elicitation
+    sampled, // and of each sampling
     heard: messages.heard, // every message of the server
     version,
     call: (name, args, options) => s.call(client, { name, arguments: args }, { timeout: 30_000, ...options }),
