@@ -9,7 +9,11 @@
 //     became of the call.
 //
 // What differs between models is decided by their names, once: models.go has the
-// table, thinking.go the decisions.
+// tables, thinking.go the decisions. A word of model.thinking that a model has not
+// becomes the nearest that it has: none is low with those that always think, and every
+// word is none with those that do not. An answer has 8192 tokens by default and as many
+// more as thoughts may take, but no more than the model gives; to ask for more in
+// model.max_output_tokens is an error of [New].
 package anthropic
 
 import (
@@ -120,6 +124,9 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 			if !partial(p) {
 				return nil, wire.ErrBrokenOff
 			}
+		}
+		if whole.stopped { // whatever becomes of the connection now, the answer is there
+			break
 		}
 	}
 	if whole.passedOver != nil {

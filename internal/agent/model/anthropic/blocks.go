@@ -4,10 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"mime"
-	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -62,25 +59,15 @@ func (b *block) isThought() bool { return b.Type == "thinking" || b.Type == "red
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // dataBlock gives the block of an image, a PDF or a text; ok is false for what the
-// service does not read. An image goes by its own bytes, since the service refuses one
-// that is not what it is called.
+// service does not read, such as a photo of type HEIC.
 func dataBlock(b *genai.Blob) (out block, ok bool) {
-	kind, _, err := mime.ParseMediaType(b.MIMEType)
-	if err != nil || len(b.Data) == 0 {
-		return block{}, false
-	}
-	switch {
-	case strings.HasPrefix(kind, "image/") && kind != "image/svg+xml":
-		kind = http.DetectContentType(b.Data)
-		switch kind {
-		case "image/png", "image/jpeg", "image/gif", "image/webp":
-			ok = base64.StdEncoding.EncodedLen(len(b.Data)) <= maxImage
-		}
-		return block{Type: "image", Source: &source{"base64", kind, b.Data}}, ok
-	case kind == "application/pdf":
+	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return block{Type: "image", Source: &source{"base64", kind, b.Data}}, base64.StdEncoding.EncodedLen(len(b.Data)) <= maxImage
+	case "application/pdf":
 		return block{Type: "document", Source: &source{"base64", kind, b.Data}}, true
-	case mediatype.IsText(kind) && utf8.Valid(b.Data) && !isBlank(string(b.Data)):
-		return block{Type: "document", Source: &source{"text", "text/plain", string(b.Data)}}, true
+	case mediatype.Text:
+		return block{Type: "document", Source: &source{"text", kind, string(b.Data)}}, true
 	}
 	return block{}, false
 }

@@ -11,13 +11,9 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
-// The reasons for which an answer ends (the API's page on stop reasons).
+// Reasons for which an answer ends that say more than package wire reads in them (the
+// API's page on stop reasons).
 const (
-	endTurn    = "end_turn"
-	stopText   = "stop_sequence"
-	toolUse    = "tool_use"
-	pauseTurn  = "pause_turn" // of the service's own tools only
-	maxReached = "max_tokens"
 	windowFull = "model_context_window_exceeded"
 	refusal    = "refusal"
 )
@@ -26,6 +22,7 @@ const (
 func (g *gathering) reply() (*model.Reply, error) {
 	problem, keep := g.verdict()
 	if problem != nil && !keep {
+		problem.Usage = g.usage.reply()
 		return nil, problem
 	}
 	parts, err := g.parts(problem == nil)
@@ -54,14 +51,6 @@ func (g *gathering) verdict() (problem *model.Error, keep bool) {
 		return fault(model.StreamCut, "Anthropic's answer ended without its finish marker"), false
 	}
 	switch reason {
-	case endTurn, stopText, toolUse, pauseTurn:
-		return nil, true
-	case maxReached:
-		if g.has("text") {
-			return fault(model.MaxTokens, "the answer was cut at the limit on output tokens (%s): raise model.max_output_tokens", reason), true
-		}
-		return fault(model.MaxTokens, "the output tokens were used up before there was an answer (%s): "+
-			"thoughts count too; raise model.max_output_tokens, or lower model.thinking", reason), false
 	case windowFull:
 		return fault(model.ContextOverflow, "the conversation and the answer are too long for %s (%s)", g.model, reason), g.has("text")
 	case refusal:
@@ -71,8 +60,22 @@ func (g *gathering) verdict() (problem *model.Error, keep bool) {
 		}
 		return problem, false
 	}
-	if g.has("text") || g.has("tool_use") { // a word that is newer than this program
+	switch ended := wire.Finish(reason); {
+	case ended == wire.Whole:
 		return nil, true
+	case ended == wire.Length && g.has("text"):
+		return fault(model.MaxTokens, "the answer was cut at the limit on output tokens (%s): raise model.max_output_tokens", reason), true
+	case ended == wire.Length:
+		return fault(model.MaxTokens, "the output tokens were used up before there was an answer (%s): "+
+			"thoughts count too; raise model.max_output_tokens, or lower model.thinking", reason), false
+	case ended == wire.Withheld:
+		return fault(model.Blocked, "Anthropic withheld the answer (%s)", reason), false
+	case ended == wire.Failed:
+		return fault(model.Unavailable, "Anthropic ended the answer because of an error of its own (%s)", reason), false
+	case g.has("text"): // a word that is newer than this program
+		return fault(model.StreamCut, "the answer ended for a reason that is not known (%s), what there is of it may not be the whole", reason), true
+	case g.has("tool_use"):
+		return fault(model.StreamCut, "the answer ended for a reason that is not known (%s), so its calls are not run", reason), false
 	}
 	return fault(model.Empty, "Anthropic ended without an answer, for a reason that is not known (%s)", reason), false
 }

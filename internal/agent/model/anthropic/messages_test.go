@@ -74,6 +74,10 @@ func TestMessages(t *testing.T) {
 			`u: a / a: call(toolu_9537c5fdf120482f7d58d25e) / u: result(toolu_9537c5fdf120482f7d58d25e)"x"`},
 		{"data", []*genai.Content{results(data("image/jpeg", string(modeltest.PNG)), data("application/pdf", "%PDF-"), data("text/csv", "a,b"), data("audio/wav", "RIFF"), data("image/png", "none"), data("text/plain", "\xff"))},
 			"u: image document document [left out, since you cannot read it: 4 bytes of type \"audio/wav\"] [left out, since you cannot read it: 4 bytes of type \"image/png\"] [left out, since you cannot read it: 1 bytes of type \"text/plain\"]"},
+		{"data of every kind of text", []*genai.Content{results(data("application/yaml", "a: 1"), data("image/svg+xml", "<svg/>"), data("application/x-sh; charset=utf-8", "ls"))}, "u: document document document"},
+		{"data that is broken", []*genai.Content{results(data("application/pdf", ""), data("application/pdf", "no"), data("image/heic", "\x00\x00\x00\x18ftypheic\x00"), data("image/png", ""))},
+			`u: [left out, since you cannot read it: 0 bytes of type "application/pdf"] [left out, since you cannot read it: 2 bytes of type "application/pdf"] ` +
+				`[left out, since you cannot read it: 13 bytes of type "image/heic"] [left out, since you cannot read it: 0 bytes of type "image/png"]`},
 		{"files elsewhere", []*genai.Content{results(&genai.Part{FileData: &genai.FileData{FileURI: "gs://x/y", MIMEType: "image/png"}})},
 			`u: [left out, since you cannot read it: the file gs://x/y of type "image/png"]`},
 		{"an image in a result", []*genai.Content{user("a"), said(call("1", "look")), results(&genai.Part{FunctionResponse: &seen})},

@@ -9,7 +9,10 @@ import (
 // version is that of a model: 4.6 is 406.
 type version int
 
-const never version = 1 << 20
+const (
+	newest version = 505 // that the tables know of
+	never  version = 1 << 20
+)
 
 // since says from which version of a family on models have something. others are
 // Fable, Mythos and families that are newer still.
@@ -87,4 +90,22 @@ func (n named) has(s since) bool {
 		from = max(from, s.sonnet)
 	}
 	return n.version >= from
+}
+
+// most is how many tokens the model's answers have at most (the service's page on
+// models); 0 where that is not known, as of models newer than the table.
+func (n named) most() int {
+	switch {
+	case !n.known() || n.version > newest:
+		return 0
+	case n.version < 305:
+		return 4096
+	case n.version < 307:
+		return 8192
+	case n.has(thinksAdaptively):
+		return 128000
+	case n.family == "opus" && n.version < 405:
+		return 32000
+	}
+	return 64000
 }

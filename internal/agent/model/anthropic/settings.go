@@ -3,7 +3,6 @@ package anthropic
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"unicode"
 
@@ -59,11 +58,11 @@ func readSettings(cfg *config.Model, lookup func(string) (string, bool)) (settin
 	if s.url == "" {
 		s.url = serviceURL
 	}
-	parsed, err := url.Parse(s.url)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return s, fmt.Errorf("%s: it must be a URL such as https://host/path", from)
+	at, err := wire.Address(s.url, "/v1/messages", "/messages", "/v1/complete")
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", from, err)
 	}
-	s.url = strings.TrimSuffix(strings.TrimRight(s.url, "/"), "/v1")
+	s.url = strings.TrimRight(strings.TrimSuffix(at.String(), "/v1"), "/")
 	return s, nil
 }
 

@@ -118,7 +118,7 @@ type gathering struct {
 // add takes the next event and gives what there is to show of it. Calls come with
 // the whole answer only.
 func (g *gathering) add(e wire.Event) ([]*model.Reply, error) {
-	if g.stopped || string(e.Data) == "[DONE]" {
+	if string(e.Data) == "[DONE]" {
 		return nil, nil
 	}
 	g.events++

@@ -73,7 +73,16 @@ func TestStreams(t *testing.T) {
 		{name: "something behind the end", reply: a.Reply{Raw: append(ended("end_turn", text...), fmt.Sprintf(textIs, 0, "more"), "[DONE]", "{nonsense")}, text: "hello", reason: "end_turn"},
 		{name: "a stop text", reply: a.Reply{Raw: ended("stop_sequence", text...)}, text: "hello", reason: "stop_sequence"},
 		{name: "a pause", reply: a.Reply{Raw: ended("pause_turn", text...)}, text: "hello", reason: "pause_turn"},
-		{name: "a reason that is not known", reply: a.Reply{Raw: ended("sunset", text...)}, text: "hello", reason: "sunset"},
+		{name: "a connection that drops behind the end", reply: a.Reply{Raw: ended("end_turn", text...), Cut: true}, text: "hello", reason: "end_turn"},
+		{name: "half an event behind the end", reply: a.Reply{Raw: ended("end_turn", text...), Half: true}, text: "hello", reason: "end_turn"},
+		{name: "a stray line behind the end", reply: a.Reply{Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"},
+			Body: "data: " + strings.Join(ended("end_turn", text...), "\n\ndata: ") + "\n\ngarbage\n"}, text: "hello", reason: "end_turn"},
+		{name: "a gateway's word for done", reply: a.Reply{Raw: ended("STOP", text...)}, text: "hello", reason: "STOP"},
+		{name: "a gateway's word for the limit", reply: a.Reply{Raw: ended("length", text...)}, code: model.MaxTokens, text: "hello", reason: "length"},
+		{name: "a gateway's word for a filter", reply: a.Reply{Raw: ended("content_filter", text...)}, code: model.Blocked, says: "content_filter"},
+		{name: "an error of the service's own", reply: a.Reply{Raw: ended("network_error", text...)}, code: model.Unavailable, says: "network_error"},
+		{name: "a reason that is not known", reply: a.Reply{Raw: ended("sunset", append(text, fmt.Sprintf(call, `{}`))...)}, code: model.StreamCut, says: "may not be the whole", text: "hello", reason: "sunset"},
+		{name: "and a call alone", reply: a.Reply{Raw: ended("sunset", fmt.Sprintf(call, `{}`))}, code: model.StreamCut, says: "not run"},
 		{name: "and nothing said", reply: a.Reply{Raw: ended("sunset")}, code: model.Empty, says: "sunset"},
 		{name: "a refusal", reply: a.Reply{Raw: []string{begin, text[0], text[1], `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","explanation":"not that"}}}`, stop}}, code: model.Blocked, says: "(refusal): not that"},
 		{name: "the window is full", reply: a.Reply{Raw: ended("model_context_window_exceeded")}, code: model.ContextOverflow, says: "too long"},
@@ -191,8 +200,21 @@ func TestKeys(t *testing.T) {
 			}
 		})
 	}
-	if _, err := anthropic.New(&config.Model{BaseURL: "localhost:80"}, anthropic.Deps{Lookup: environment(nil)}); err == nil || !strings.Contains(err.Error(), "model.base_url") {
-		t.Errorf("%v", err)
+}
+
+// TestAddresses are those that lead nowhere, or that would show a secret.
+func TestAddresses(t *testing.T) {
+	for address, says := range map[string]string{
+		"localhost:80": "it must be a URL", "https://bob:SECRET@host/v1": "credentials", "https://host/v1?key=SECRET": "? and #", "https://host/#SECRET": "? and #",
+		"https://host/v1/messages": "leave out /v1/messages", "https://host/v1/messages/": "leave out /v1/messages",
+	} {
+		_, file := anthropic.New(&config.Model{BaseURL: address}, anthropic.Deps{Lookup: environment(nil)})
+		_, variable := anthropic.New(&config.Model{}, anthropic.Deps{Lookup: environment(map[string]string{"ANTHROPIC_BASE_URL": address})})
+		for from, err := range map[string]error{"model.base_url: ": file, "ANTHROPIC_BASE_URL: ": variable} {
+			if err == nil || !strings.HasPrefix(err.Error(), from) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%s: %v", address, err)
+			}
+		}
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 
 // Tokens of an answer.
 const (
-	answerTokens = 8192 // for what is not thought
-	oldTokens    = 4096 // the most that Claude 3 gives
+	answerTokens = 8192 // for what is not thought, unless the model gives fewer
 	minBudget    = 1024 // the fewest for thoughts that the service takes
 )
 
@@ -42,40 +41,48 @@ const (
 	adaptiveBound = `{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`
 )
 
-// planThinking decides it by the agent file and the model's name.
+// planThinking decides it by the agent file and the model's name. A word that the
+// model has not becomes the one that comes nearest.
 func planThinking(cfg *config.Model, n named) (thinking, error) {
-	free := thinking{back: !n.known() || n.has(thinksByDefault)}
-	t, room := free, 0
-	switch c := cfg.Thinking; {
-	case c == nil && n.has(thinksByDefault):
+	t := thinking{back: !n.known() || n.has(thinksByDefault)}
+	if most, wanted := n.most(), cfg.MaxOutputTokens; most > 0 && wanted != nil && *wanted > most {
+		return t, fmt.Errorf("model.max_output_tokens: %d is more than the %d that %s gives", *wanted, most, cfg.Name)
+	}
+	room, effort := 0, config.Effort("")
+	if cfg.Thinking != nil {
+		effort = cfg.Thinking.Effort
+	}
+	if effort == config.NoThinking && n.has(alwaysThinks) {
+		effort = config.MinimalThinking
+	}
+	thinks := !n.known() || n.has(thinksByBudget) || n.has(thinksAdaptively)
+	switch {
+	case cfg.Thinking == nil && n.has(thinksByDefault):
 		t.member, room = adaptively(n), budgets[config.HighThinking]
-	case c == nil:
-	case c.Effort == config.NoThinking:
-		off, err := turnOff(cfg.Name, n)
-		if err != nil {
-			return t, err
-		}
-		t = thinking{member: off}
-	case n.known() && !n.has(thinksByBudget) && !n.has(thinksAdaptively):
+	case cfg.Thinking == nil:
+	case effort == config.NoThinking, effort != "" && !thinks:
+		t = thinking{member: turnOff(n)}
+	case !thinks:
 		return t, fmt.Errorf("model.thinking: %s does not think: leave it out", cfg.Name)
-	case c.Budget > 0 && n.has(refusesBudget):
+	case effort == "" && n.has(refusesBudget):
 		return t, fmt.Errorf("model.thinking: %s takes no number of tokens: say low, medium or high", cfg.Name)
-	case c.Budget == 0 && n.has(thinksAdaptively):
-		t.member, t.effort, t.back = adaptively(n), efforts[c.Effort], true
-		room = budgets[c.Effort]
+	case effort != "" && n.has(thinksAdaptively):
+		t.member, t.effort, t.back = adaptively(n), efforts[effort], true
+		room = budgets[effort]
 	default:
-		return planBudget(cfg)
+		return planBudget(cfg, n)
 	}
 	t.maxTokens = maxTokens(cfg, n, room)
 	return t, nil
 }
 
+// maxTokens bounds an answer, with so much room for thoughts in it.
 func maxTokens(cfg *config.Model, n named, room int) int {
 	if cfg.MaxOutputTokens != nil {
 		return *cfg.MaxOutputTokens
 	}
-	if n.known() && n.version < 305 {
-		return oldTokens
+	if most := n.most(); most > 0 {
+		return min(answerTokens+room, most)
 	}
 	return answerTokens + room
 }
@@ -87,37 +94,32 @@ func adaptively(n named) json.RawMessage {
 	return json.RawMessage(adaptive)
 }
 
-// turnOff is how a model is told not to think.
-func turnOff(name string, n named) (json.RawMessage, error) {
+// turnOff is how a model is told not to think; nil for one that does so anyway.
+func turnOff(n named) json.RawMessage {
 	switch {
 	case !n.has(thinksByDefault):
-		return nil, nil
-	case n.has(alwaysThinks):
-		return nil, fmt.Errorf("model.thinking: %s always thinks: say low instead of none", name)
+		return nil
 	case n.has(thinksBetweenOnly):
-		return json.RawMessage(`{"type":"between_tools"}`), nil
+		return json.RawMessage(`{"type":"between_tools"}`)
 	}
-	return json.RawMessage(`{"type":"disabled"}`), nil
+	return json.RawMessage(`{"type":"disabled"}`)
 }
 
 // planBudget is for models that take a number of tokens. It must be less than the
 // tokens of the whole answer; an effort in words makes do with half of them.
-func planBudget(cfg *config.Model) (thinking, error) {
+func planBudget(cfg *config.Model, n named) (thinking, error) {
 	c := cfg.Thinking
-	t := thinking{byBudget: true, back: true}
 	budget := c.Budget
 	if budget == 0 {
 		budget = budgets[c.Effort]
 	}
-	if cfg.MaxOutputTokens == nil {
-		t.maxTokens = budget + answerTokens
-	} else {
-		t.maxTokens = *cfg.MaxOutputTokens
-	}
+	t := thinking{byBudget: true, back: true, maxTokens: maxTokens(cfg, n, budget)}
 	if budget >= t.maxTokens && c.Budget == 0 {
 		budget = t.maxTokens / 2
 	}
 	switch {
+	case budget >= t.maxTokens && cfg.MaxOutputTokens == nil:
+		return t, fmt.Errorf("model.thinking: %d tokens are no less than the %d that %s gives, which count thoughts too", budget, t.maxTokens, cfg.Name)
 	case budget >= t.maxTokens:
 		return t, fmt.Errorf("model.thinking: %d tokens are no less than model.max_output_tokens, which counts thoughts too", budget)
 	case budget < minBudget && c.Budget == 0:

@@ -35,6 +35,12 @@ func TestThinking(t *testing.T) {
 	}{
 		{"claude-3-haiku-20240307", nil, 0, "", "", "4096"},
 		{"claude-3-haiku-20240307", effort("none"), 0, "", "", "4096"},
+		{"claude-3-haiku-20240307", effort("high"), 0, "", "", "4096"},
+		{"claude-3-haiku-20240307", nil, 4096, "", "", "4096"},
+		{"claude-opus-4-1-20250805", budget(30000), 0, `{"type":"enabled","budget_tokens":30000}`, "", "32000"},
+		{"claude-opus-4-1-20250805", nil, 32000, "", "", "32000"},
+		{"claude-haiku-4-5", budget(60000), 0, `{"type":"enabled","budget_tokens":60000}`, "", "64000"},
+		{"claude-opus-5-5", effort("none"), 0, bound, "low", "9216"},
 		{"claude-sonnet-4-20250514", nil, 0, "", "", "8192"},
 		{"claude-sonnet-4-20250514", effort("none"), 0, "", "", "8192"},
 		{"claude-3-7-sonnet-20250219", effort("minimal"), 0, `{"type":"enabled","budget_tokens":1024}`, "", "9216"},
@@ -82,11 +88,15 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		cfg   config.Model
 		says  string
 	}{
-		{"claude-3-5-sonnet-20241022", config.Model{Thinking: effort("low")}, "model.thinking: claude-3-5-sonnet-20241022 does not think"},
-		{"claude-instant-1.2", config.Model{Thinking: effort("low")}, "does not think"},
+		{"claude-3-5-sonnet-20241022", config.Model{Thinking: budget(2000)}, "model.thinking: claude-3-5-sonnet-20241022 does not think"},
+		{"claude-instant-1.2", config.Model{Thinking: budget(2000)}, "does not think"},
 		{"claude-opus-4-7", config.Model{Thinking: budget(4000)}, "model.thinking: claude-opus-4-7 takes no number"},
-		{"claude-opus-5-5", config.Model{Thinking: effort("none")}, "always thinks"},
-		{"claude-mythos-preview", config.Model{Thinking: effort("none")}, "always thinks"},
+		{"claude-3-haiku-20240307", config.Model{MaxOutputTokens: whole(4097)}, "model.max_output_tokens: 4097 is more than the 4096 that claude-3-haiku"},
+		{"claude-3-5-sonnet-20241022", config.Model{MaxOutputTokens: whole(8193)}, "8192"},
+		{"claude-opus-4-1-20250805", config.Model{MaxOutputTokens: whole(64000)}, "model.max_output_tokens: 64000 is more than the 32000"},
+		{"anthropic/claude-sonnet-4.5", config.Model{MaxOutputTokens: whole(64001)}, "64000"},
+		{"claude-opus-5-5", config.Model{MaxOutputTokens: whole(128001)}, "128000"},
+		{"claude-opus-4-1-20250805", config.Model{Thinking: budget(32000)}, "model.thinking: 32000 tokens are no less than the 32000 that claude-opus-4-1"},
 		{"claude-haiku-4-5", config.Model{Thinking: budget(1000)}, "1024"},
 		{"claude-haiku-4-5", config.Model{Thinking: budget(4000), MaxOutputTokens: whole(4000)}, "model.max_output_tokens"},
 		{"claude-haiku-4-5", config.Model{Thinking: effort("low"), MaxOutputTokens: whole(1500)}, "2048 or more"},

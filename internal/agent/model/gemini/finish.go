@@ -23,34 +23,54 @@ func (g *gathering) verdict() (problem *model.Error, keep bool) {
 	switch g.finish {
 	case "":
 		return g.unfinished(), false
-	case genai.FinishReasonStop:
-		if g.hasHosted() && !g.hasAnswer() && !g.hasCall() {
-			return fault(model.Empty, "Gemini used a tool of its own and ended without an answer"), false
-		}
-		return nil, true
-	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
-		if g.hasAnswer() {
-			return fault(model.MaxTokens, "the answer was cut at the limit on output tokens (%s): "+
-				"raise generate_content_config.max_output_tokens", g.finish), true
-		}
-		return fault(model.MaxTokens, "the output tokens were used up before there was an answer (%s): "+
-			"thoughts count too; raise generate_content_config.max_output_tokens, or lower thinking_config.thinking_budget there", g.finish), false
-	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonLanguage,
-		genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent, genai.FinishReasonSPII,
-		genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation,
-		genai.FinishReasonImageOther, genai.FinishReasonNoImage:
-		return fault(model.Blocked, "Gemini withheld the answer (%s)", g.finish), false
-	case genai.FinishReasonOther:
-		return fault(model.Blocked, "Gemini ended the answer for another reason than being done (%s)", g.finish), false
 	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
 		return fault(model.Malformed, "the model made a tool call that Gemini could not read (%s)", g.finish), false
+	case malformedResponse:
+		return fault(model.Malformed, "the model gave an answer that Gemini could not read (%s)", g.finish), false
+	case missingSignature:
+		return fault(model.InvalidRequest, "Gemini misses the signature of a thought in the conversation (%s): begin another conversation", g.finish), false
+	case genai.FinishReasonOther:
+		return fault(model.Blocked, "Gemini ended the answer for another reason than being done (%s)", g.finish), false
 	}
-	// Gateways have words of their own for being done, such as TOOL_CALLS.
-	if g.hasAnswer() || g.hasCall() {
-		g.unknown = true
+	switch ended := g.ending(); {
+	case ended == wire.Whole && g.hasHosted() && !g.hasAnswer() && !g.hasCall():
+		return fault(model.Empty, "Gemini used a tool of its own and ended without an answer"), false
+	case ended == wire.Whole:
 		return nil, true
+	case ended == wire.Length && g.hasAnswer():
+		return fault(model.MaxTokens, "the answer was cut at the limit on output tokens (%s): "+
+			"raise generate_content_config.max_output_tokens", g.finish), true
+	case ended == wire.Length:
+		return fault(model.MaxTokens, "the output tokens were used up before there was an answer (%s): "+
+			"thoughts count too; raise generate_content_config.max_output_tokens, or lower thinking_config.thinking_budget there", g.finish), false
+	case ended == wire.Withheld:
+		return fault(model.Blocked, "Gemini withheld the answer (%s)", g.finish), false
+	case ended == wire.Failed:
+		return fault(model.Unavailable, "Gemini ended the answer because of an error of its own (%s)", g.finish), false
+	case g.hasAnswer():
+		return fault(model.StreamCut, "the answer ended for a reason that is not known (%s), what there is of it may not be the whole", g.finish), true
+	case g.hasCall():
+		return fault(model.StreamCut, "the answer ended for a reason that is not known (%s), so its calls are not run", g.finish), false
 	}
 	return fault(model.Empty, "Gemini ended without an answer, for a reason that is not known (%s)", g.finish), false
+}
+
+// Reasons that genai has no names for (Vertex AI's reference, FinishReason).
+const (
+	malformedResponse = genai.FinishReason("MALFORMED_RESPONSE")
+	missingSignature  = genai.FinishReason("MISSING_THOUGHT_SIGNATURE")
+)
+
+// ending is how the answer ended: in the service's words, or in those of a gateway.
+func (g *gathering) ending() wire.Ending {
+	switch g.finish {
+	case genai.FinishReasonContinuation:
+		return wire.Length
+	case genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation,
+		genai.FinishReasonImageOther, genai.FinishReasonNoImage:
+		return wire.Withheld
+	}
+	return wire.Finish(string(g.finish))
 }
 
 // unfinished says why there is no finish reason.

@@ -3,12 +3,17 @@
 //
 // Start with [New] and [Model.Generate]. A call goes through here:
 //
-//   - request.go builds what is sent; package dialect turns the tools' JSON Schema
-//     into the dialect that the service takes;
+//   - request.go builds what is sent; package history brings the conversation into
+//     the form that the service takes, package dialect the tools' JSON Schema;
 //   - client.go makes the genai client on first use; what stands between it and
 //     the network is there and in sse.go;
 //   - reply.go puts the streamed pieces together, finish.go and errors.go say
 //     what became of the call.
+//
+// A word of model.thinking that a model has not becomes the nearest that it has
+// (generate.go): none is the fewest tokens with Gemini 2.5 Pro; none and minimal are
+// low with the Pro models since Gemini 3, and medium is high with the first of them.
+// Gemini 2.0 and before do not think and are asked for none of it.
 package gemini
 
 import (
@@ -17,7 +22,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"net/url"
 	"time"
 
 	"google.golang.org/genai"
@@ -63,10 +67,11 @@ func New(cfg *config.Model, generate *genai.GenerateContentConfig, d Deps) (*Mod
 	}
 	m.generate = merged(m.generate, cfg)
 	if u := m.settings.baseURL; u != "" {
-		parsed, err := url.Parse(u)
-		if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-			return nil, fmt.Errorf("%s: it must be a URL such as https://host/path", m.settings.baseURLSource)
+		at, err := wire.Address(u, "/v1beta", "/v1beta1", "/models")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.settings.baseURLSource, err)
 		}
+		m.settings.baseURL = at.String()
 	}
 	return m, checkGenerate(&m.generate)
 }
@@ -133,6 +138,9 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 	sent := false
 	var whole gathering
 	for chunk, err := range ask(ctx, m.name, nil, m.callConfig(req.System, body, &sent)) {
+		if err != nil && whole.finish != "" && !errors.Is(ctx.Err(), context.Canceled) {
+			break // the answer is there, only its usage may be missing
+		}
 		if err != nil {
 			return nil, m.explain(err, sent)
 		}
@@ -140,9 +148,5 @@ func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*mo
 			return nil, wire.ErrBrokenOff
 		}
 	}
-	reply, err := whole.reply()
-	if whole.unknown {
-		m.deps.Log.DebugContext(ctx, "unknown finish reason, taken for being done", "model", m.name, "reason", string(whole.finish))
-	}
-	return reply, err
+	return whole.reply()
 }

@@ -43,7 +43,9 @@ func merged(g genai.GenerateContentConfig, m *config.Model) genai.GenerateConten
 			t = *g.ThinkingConfig
 		}
 		think(&t, m)
-		g.ThinkingConfig = &t
+		if g.ThinkingConfig = &t; t == (genai.ThinkingConfig{}) {
+			g.ThinkingConfig = nil
+		}
 	}
 	return g
 }
@@ -59,6 +61,10 @@ var budgets = map[config.Effort]int32{
 	config.NoThinking: 0, config.MinimalThinking: 512, config.LowThinking: 1024, config.MediumThinking: 8192, config.HighThinking: 24576,
 }
 
+// leastOfPro is the fewest tokens of thinking that Gemini 2.5 Pro takes, which always
+// thinks. Those of Flash-Lite, but for none, are as many as minimal stands for.
+const leastOfPro = 128
+
 // levels are Gemini's own words (Gemini 3 and later), which has none for no
 // thinking at all.
 var levels = map[config.Effort]genai.ThinkingLevel{
@@ -66,19 +72,38 @@ var levels = map[config.Effort]genai.ThinkingLevel{
 	config.LowThinking: genai.ThinkingLevelLow, config.MediumThinking: genai.ThinkingLevelMedium, config.HighThinking: genai.ThinkingLevelHigh,
 }
 
-// think asks for as much thinking as the model's settings say.
+// Models by what they know of thinking ("Gemini thinking", and the models' pages).
+var (
+	// older take a number of tokens only; Gemini 3 was the first that takes words.
+	older = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)gemini-[12]([.-]|$)`) })
+	// thoughtless do not think.
+	thoughtless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)gemini-(1|2\.0)([.-]|$)`) })
+	pro25       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)gemini-2\.5-pro`) })
+	// pros know no minimal, and the first of them no medium.
+	pros = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)gemini-([0-9.]+-)?pro`) })
+	pro3 = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)gemini-3-pro`) })
+)
+
+// think asks for as much thinking as the model's settings say, or as much as the model
+// has that comes nearest.
 func think(t *genai.ThinkingConfig, m *config.Model) {
-	budget := int32(min(m.Thinking.Budget, 1<<31-1))
+	effort := m.Thinking.Effort
 	switch {
-	case budget > 0:
-		t.ThinkingBudget, t.ThinkingLevel = &budget, ""
-	case countsTokens().MatchString(m.Name):
-		tokens := budgets[m.Thinking.Effort]
-		t.ThinkingBudget, t.ThinkingLevel = &tokens, ""
+	case m.Thinking.Budget > 0:
+		spend(t, int32(min(m.Thinking.Budget, 1<<31-1)))
+	case thoughtless().MatchString(m.Name):
+		t.ThinkingBudget, t.ThinkingLevel = nil, ""
+	case pro25().MatchString(m.Name):
+		spend(t, max(budgets[effort], leastOfPro))
+	case older().MatchString(m.Name):
+		spend(t, budgets[effort])
+	case pros().MatchString(m.Name) && levels[effort] == genai.ThinkingLevelMinimal:
+		t.ThinkingLevel, t.ThinkingBudget = genai.ThinkingLevelLow, nil
+	case pro3().MatchString(m.Name) && effort == config.MediumThinking:
+		t.ThinkingLevel, t.ThinkingBudget = genai.ThinkingLevelHigh, nil
 	default:
-		t.ThinkingLevel, t.ThinkingBudget = levels[m.Thinking.Effort], nil
+		t.ThinkingLevel, t.ThinkingBudget = levels[effort], nil
 	}
 }
 
-// countsTokens are the models that take a number of tokens of thinking only.
-var countsTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)gemini-[12]([.-]|$)`) })
+func spend(t *genai.ThinkingConfig, tokens int32) { t.ThinkingBudget, t.ThinkingLevel = &tokens, "" }

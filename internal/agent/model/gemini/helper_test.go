@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 
 const key = "AIzaSecretKeyOfTheTest"
 
+// pixels are an image, as far as anybody looks at it.
+const pixels = "\x89PNG\r\n\x1a\npixels"
+
 // fixture is a model that talks to a fake service.
 type fixture struct {
 	*gemini.Model

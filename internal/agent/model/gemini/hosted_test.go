@@ -21,7 +21,7 @@ import (
 const (
 	hostedCode   = `{"executableCode":{"code":"print(secret_code)","language":"PYTHON","id":"c1"},"thoughtSignature":"c2ln"}`
 	hostedResult = `{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"secret output","id":"c1"}}`
-	hostedImage  = `{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"}}`
+	hostedImage  = `{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgpwaXhlbHM="}}`
 	hostedCall   = `{"toolCall":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB","args":{"n":12345678901234567890,"queries":["secret query"]}},"thoughtSignature":"c2ln"}`
 	hostedAnswer = `{"toolResponse":{"id":"t1","toolType":"GOOGLE_SEARCH_WEB","response":{"n":1.50,"r":"secret finding"}}}`
 )
@@ -120,7 +120,7 @@ func TestHostedParts(t *testing.T) {
 			}
 			media := 0
 			for _, p := range a.Content.Parts {
-				if p.InlineData != nil && string(p.InlineData.Data) == "pixels" {
+				if p.InlineData != nil && string(p.InlineData.Data) == pixels {
 					media++
 				} else if p.Text == "" {
 					t.Errorf("the caller gets %+v", p)

@@ -8,10 +8,6 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 )
 
-// idPrefix marks the function-call ids that the runner gave, for want of one of
-// the service's; they are taken out again before a request is sent (ADK's rule).
-const idPrefix = "adk-"
-
 // gathering puts the chunks of one answer together.
 type gathering struct {
 	chunks int
@@ -20,7 +16,6 @@ type gathering struct {
 	open   bool            // the last of parts may go on
 
 	finish  genai.FinishReason
-	unknown bool   // finish is no word of Gemini's, and was taken for being done
 	message string // with finish, where the service gives one
 	blocked *genai.GenerateContentResponsePromptFeedback
 	usage   *genai.GenerateContentResponseUsageMetadata
@@ -104,6 +99,7 @@ func (g *gathering) reply() (*model.Reply, error) {
 	g.close()
 	problem, keep := g.verdict()
 	if problem != nil && !keep {
+		problem.Usage = usage(g.usage)
 		return nil, problem
 	}
 	return &model.Reply{

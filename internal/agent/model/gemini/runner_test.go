@@ -158,7 +158,7 @@ func TestAgentParallelCalls(t *testing.T) {
 		var ts tools
 		ts.add("a", anything, func(context.Context, *agent.Call) (*agent.Result, error) { return nil, errors.New("disk on fire") })
 		ts.add("c", anything, func(context.Context, *agent.Call) (*agent.Result, error) {
-			return &agent.Result{Output: "here", Media: []*genai.Blob{{MIMEType: "image/png", Data: []byte("pixels")}}}, nil
+			return &agent.Result{Output: "here", Media: []*genai.Blob{{MIMEType: "image/png", Data: []byte(pixels)}}}, nil
 		})
 		a := newTurns(t, f, ts).take(t.Context(), "go")
 		noRefusals(t, f)
@@ -170,7 +170,7 @@ func TestAgentParallelCalls(t *testing.T) {
 		if failed.Response["error"] == nil || !strings.Contains(fmt.Sprint(unknown.Response["error"]), "a, c") {
 			t.Errorf("%v, %v", failed.Response, unknown.Response)
 		}
-		if image.Response["output"] != "here" || len(image.Parts) != 1 || string(image.Parts[0].InlineData.Data) != "pixels" {
+		if image.Response["output"] != "here" || len(image.Parts) != 1 || string(image.Parts[0].InlineData.Data) != pixels {
 			t.Errorf("%+v", image)
 		}
 	})

@@ -130,6 +130,9 @@ func (s *eventStream) event() {
 	}
 	data := s.data
 	s.data = s.data[:0]
+	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t"), []byte("{")) { // gateways send pings and empty lists
+		return
+	}
 	if !json.Valid(data) {
 		s.ended = true
 		s.fail(&genai.APIError{Status: statusCut, Message: "an event that is not JSON"})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
@@ -99,7 +100,10 @@ func TestTime(t *testing.T) {
 		says    string
 		partial string
 	}{
-		{"a stalled stream", 5 * time.Minute, 0, 0, []piece{{time.Second, event("a")}, {59 * time.Second, event("b")}}, 2 * time.Minute, model.StreamCut, "stopped in the middle: no data for 1m0s", "ab"},
+		{"a stalled stream", time.Hour, 0, 0, []piece{{time.Second, event("a")}, {59 * time.Second, event("b")}}, time.Minute + wire.IdleTimeout, model.StreamCut, "stopped in the middle: no data for " + wire.IdleTimeout.String(), "ab"},
+		{"stalled behind the end", time.Hour, 0, 0, []piece{{time.Second, ending + "\n"}}, time.Second + wire.IdleTimeout, "", "", "!"},
+		{"the call's timeout behind the end", 30 * time.Second, 0, 0, []piece{{time.Second, ending + "\n"}}, 30 * time.Second, "", "", "!"},
+		{"cancelled behind the end", time.Hour, 0, 10 * time.Second, []piece{{time.Second, ending + "\n"}}, 10 * time.Second, "", stopped.Error(), "!"},
 		{"long thoughts before the first piece", 5 * time.Minute, 0, 0, []piece{{4 * time.Minute, event("a")}, {0, ending}}, 4 * time.Minute, "", "", "a!"},
 		{"the call's timeout", 30 * time.Second, 0, 0, []piece{{time.Second, event("a")}}, 30 * time.Second, model.Timeout, "within model.timeout (30s)", "a"},
 		{"the call's timeout before anything came", 30 * time.Second, time.Hour, 0, nil, 30 * time.Second, model.Timeout, "within model.timeout (30s)", ""},

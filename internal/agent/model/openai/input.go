@@ -7,13 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
@@ -99,9 +99,13 @@ func (in *input) conversation(contents []*genai.Content, so []*item) error {
 			in.user(c.Parts)
 		}
 	}
-	in.close()
+	if in.close(); len(in.items) == 0 { // the service refuses nothing, and blanks alone
+		in.user([]*genai.Part{{Text: "Go on."}})
+	}
 	return in.err
 }
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // note remembers which approvals were asked for and which given, since the one
 // without the other is refused.
@@ -139,7 +143,7 @@ func (in *input) part(p *genai.Part) bool {
 		return in.signed(signedItem(p))
 	case p.FunctionCall != nil:
 		in.call(p.FunctionCall)
-	case p.Text != "":
+	case !isBlank(p.Text):
 		in.say("assistant", phaseOf(p), inputText{"output_text", p.Text})
 	case p.InlineData != nil:
 		in.say("assistant", "", inputText{"output_text", wire.LeftOut([]*genai.Blob{p.InlineData})})
@@ -213,7 +217,7 @@ func (in *input) user(parts []*genai.Part) {
 		switch {
 		case p.FunctionResponse != nil: // of no call
 			in.say("user", "", inputText{"input_text", fmt.Sprintf("[a result of %s: %s]", p.FunctionResponse.Name, in.text(p.FunctionResponse))})
-		case p.Text != "":
+		case !isBlank(p.Text):
 			in.say("user", "", inputText{"input_text", p.Text})
 		case p.InlineData != nil:
 			shown := media(p.InlineData)
@@ -311,20 +315,12 @@ func (in *input) add(v any) {
 // media is data as the service shows it to the model; nil for what the model cannot
 // read (OpenAI, "Images and vision" and "File inputs").
 func media(b *genai.Blob) any {
-	kind, _, err := mime.ParseMediaType(b.MIMEType)
-	if err != nil {
-		return nil
-	}
-	switch {
-	case slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "image/gif"}, kind):
+	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
+	case "image/png", "image/jpeg", "image/webp", "image/gif":
 		return inputImage{"input_image", dataURL(kind, b.Data), "auto"}
-	case kind == "application/pdf":
-		name := b.DisplayName
-		if name == "" {
-			name = "file.pdf"
-		}
-		return inputFile{"input_file", name, dataURL(kind, b.Data)}
-	case (strings.HasPrefix(kind, "text/") || kind == "application/json") && utf8.Valid(b.Data) && len(b.Data) > 0:
+	case "application/pdf":
+		return inputFile{"input_file", cmp.Or(b.DisplayName, "file.pdf"), dataURL(kind, b.Data)}
+	case mediatype.Text:
 		return inputText{"input_text", string(b.Data)}
 	}
 	return nil

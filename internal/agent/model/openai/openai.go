@@ -10,6 +10,10 @@
 //     says in it, reply.go makes parts of that and says what became of the call,
 //     errors.go what went wrong.
 //
+// A word of model.thinking that a model has not becomes the nearest that it has (package
+// thinking): none is minimal with gpt-5, minimal is low from gpt-5.1 on, gpt-5-pro knows
+// high alone. Models that do not think are asked for none of it.
+//
 // Nothing is stored with the service: what it must get back goes into the parts of
 // the conversation, signed with [model.Sign].
 package openai
@@ -20,7 +24,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"net/url"
 	"sync/atomic"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -58,9 +61,12 @@ type Model struct {
 // write to cfg and servers any more.
 func New(cfg *config.Model, servers []*config.HostedMCP, d Deps) (*Model, error) {
 	m := &Model{cfg: cfg, deps: d, settings: readSettings(cfg, d.Lookup), servers: make(map[string]*server, len(servers))}
-	at, err := url.Parse(m.settings.baseURL)
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return nil, fmt.Errorf("%s: it must be a URL such as https://host/v1", m.settings.baseURLSource)
+	at, err := wire.Address(m.settings.baseURL, "/responses", "/chat/completions")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.settings.baseURLSource, err)
+	}
+	if most := cfg.MaxOutputTokens; most != nil && *most < minOutput {
+		return nil, fmt.Errorf("model.max_output_tokens: %d is less than the %d that OpenAI wants at least", *most, minOutput)
 	}
 	if m.extra, err = readExtra(cfg.ExtraBody); err != nil {
 		return nil, err
@@ -75,7 +81,7 @@ func New(cfg *config.Model, servers []*config.HostedMCP, d Deps) (*Model, error)
 		secrets = append(secrets, made.secrets...)
 	}
 	m.client = wire.New(wire.Service{
-		Name: name, URL: m.settings.baseURL, Header: m.settings.header, Who: m.settings.who(),
+		Name: name, URL: at.String(), Header: m.settings.header, Who: m.settings.who(),
 		Model: cfg.Name, Secrets: secrets, Lookup: d.Lookup,
 	})
 	m.tools = wire.Declarations{Service: name, Model: cfg.Name, Max: maxTools, Encode: m.encodeTool, Log: d.Log}

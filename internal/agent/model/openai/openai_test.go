@@ -118,7 +118,9 @@ func TestEnds(t *testing.T) {
 	}{
 		{"a refusal", o.Answer(o.Refusal("I cannot help with that")), model.Blocked, "I cannot help with that"},
 		{"a filter", o.Incomplete("content_filter", o.Text("half")), model.Blocked, "content_filter"},
-		{"a reason that is not known", o.Incomplete("solar_flare", o.Text("half")), model.Blocked, "solar_flare"},
+		{"a gateway's word for the limit", o.Incomplete("length", o.Thought("rs_1", "hm")), model.MaxTokens, "model.thinking"},
+		{"an error of the service's own", o.Incomplete("network_error", o.Text("half")), model.Unavailable, "network_error"},
+		{"a reason that is not known", o.Incomplete("solar_flare", o.Thought("rs_1", "hm"), o.Call("c", "look", `{}`)), model.StreamCut, "solar_flare"},
 		{"overload", o.Failed("server_error", "try later", o.Text("half")), model.Unavailable, "try later"},
 		{"a rate limit in the stream", o.Failed("rate_limit_exceeded", "slow down"), model.RateLimited, "slow down"},
 		{"a history that is too long, in the stream", o.Failed("context_length_exceeded", "Your input exceeds the context window"), model.ContextOverflow, "too long"},
@@ -145,6 +147,15 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%q: %v, want %q, %s", out.code(), out.err, c.code, c.says)
 			}
 		})
+	}
+}
+
+// TestUnknownReason: what there is of such an answer is kept, its calls are not.
+func TestUnknownReason(t *testing.T) {
+	f := start(t, o.Play(o.Incomplete("solar_flare", o.Text("half"), o.Call("c", "look", `{}`))))
+	out := ask(t.Context(), f, request(user("hi")))
+	if out.err != nil || out.text() != "half" || len(out.reply.Content.Parts) != 1 || out.reply.Problem == nil || out.reply.Problem.Code != model.StreamCut {
+		t.Errorf("%+v", out)
 	}
 }
 
@@ -178,7 +189,16 @@ func TestSettings(t *testing.T) {
 			c.Name, c.Temperature, c.TopP, c.MaxOutputTokens = "gpt-4.1", &temperature, &topP, &limit
 		}, []string{`"temperature":0.5`, `"top_p":0.25`, `"max_output_tokens":100`}, nil},
 		{"thinking", func(c *config.Model) { c.Thinking = &config.Thinking{Effort: config.LowThinking} }, []string{`"reasoning":{"effort":"low","summary":"auto"}`}, nil},
-		{"no thinking", func(c *config.Model) { c.Thinking = &config.Thinking{Effort: config.NoThinking} }, []string{`"reasoning":{"effort":"none"}`}, []string{"summary"}},
+		{"no thinking", func(c *config.Model) { c.Thinking = &config.Thinking{Effort: config.NoThinking} }, []string{`"reasoning":{"effort":"minimal","summary":"auto"}`}, nil},
+		{"no thinking of a newer model", func(c *config.Model) {
+			c.Name, c.Thinking = "gpt-5.1", &config.Thinking{Effort: config.NoThinking}
+		}, []string{`"reasoning":{"effort":"none"}`}, []string{"summary"}},
+		{"thinking of a model that always thinks much", func(c *config.Model) {
+			c.Name, c.Thinking = "gpt-5-pro", &config.Thinking{Effort: config.LowThinking}
+		}, []string{`"reasoning":{"effort":"high","summary":"auto"}`}, nil},
+		{"thinking of a model that does not", func(c *config.Model) {
+			c.Name, c.Thinking = "gpt-4.1", &config.Thinking{Effort: config.LowThinking}
+		}, nil, []string{`"reasoning":`}},
 		{"more", func(c *config.Model) {
 			c.Thinking = &config.Thinking{Effort: config.LowThinking}
 			c.ExtraBody = json.RawMessage(`{"service_tier":"flex","reasoning":{"summary":null},"metadata":{"a":"<1>"},"parallel_tool_calls":false}`)
@@ -283,16 +303,18 @@ func TestMedia(t *testing.T) {
 	blob := func(kind, data string) *genai.Part {
 		return &genai.Part{InlineData: &genai.Blob{MIMEType: kind, Data: []byte(data)}}
 	}
+	const png, pdf, heic = "\x89PNG\r\n\x1a\n", "%PDF-1.7", "\x00\x00\x00\x18ftypheic\x00"
 	f := start(t, o.Play(o.Say("ok")))
 	called := &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{blob("image/png", "drawn"), {FunctionCall: &genai.FunctionCall{ID: "c", Name: "look"}}, nil}}
 	response := &genai.FunctionResponse{ID: "c", Name: "look", Response: map[string]any{"output": "a picture"}}
 	for _, kind := range []string{"image/png", "audio/wav"} {
-		response.Parts = append(response.Parts, &genai.FunctionResponsePart{InlineData: &genai.FunctionResponseBlob{MIMEType: kind, Data: []byte("pixels")}})
+		response.Parts = append(response.Parts, &genai.FunctionResponsePart{InlineData: &genai.FunctionResponseBlob{MIMEType: kind, Data: []byte(png)}})
 	}
-	out := ask(t.Context(), f, request(
-		&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: "see"}, blob("image/jpeg", "x"), blob("application/pdf", "x"), blob("text/csv", "a,b"), blob("audio/wav", "x"), blob("text/plain", "\xff"), {FileData: &genai.FileData{FileURI: "gs://x/y"}}}},
-		called, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: response}}}, nil,
-	))
+	seen := []*genai.Part{
+		{Text: "see"}, blob("IMAGE/JPG; x=1", png), blob("application/pdf", pdf), blob("text/csv", "a,b"), blob("application/yaml", "a: 1"), blob("image/svg+xml", "<svg/>"),
+		blob("audio/wav", "x"), blob("text/plain", "\xff"), blob("image/png", ""), blob("image/png", "none"), blob("application/pdf", "none"), blob("image/heic", heic), {FileData: &genai.FileData{FileURI: "gs://x/y"}},
+	}
+	out := ask(t.Context(), f, request(&genai.Content{Role: genai.RoleUser, Parts: seen}, called, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: response}}}, nil))
 	noRefusals(t, f)
 	if out.err != nil {
 		t.Fatal(out.err)
@@ -302,10 +324,10 @@ func TestMedia(t *testing.T) {
 	for _, p := range append(items[0].Parts, items[3].Parts...) {
 		types = append(types, p.Type)
 	}
-	if got, want := strings.Join(types, " "), "input_text input_image input_file input_text input_text input_text input_text input_text input_image"; got != want {
+	if got, want := strings.Join(types, " "), "input_text input_image input_file"+strings.Repeat(" input_text", 11)+" input_image"; got != want {
 		t.Errorf("sent %s\nwant %s", got, want)
 	}
-	if body := string(f.service.Requests()[0].Body); !strings.Contains(body, `a picture\n[left out, since you cannot read it: 6 bytes of type \"audio/wav\"]`) || !strings.Contains(body, "gs://x/y") {
+	if body := string(f.service.Requests()[0].Body); strings.Count(body, "left out") != 8 || !strings.Contains(body, `a picture\n[left out, since you cannot read it: 8 bytes of type \"audio/wav\"]`) || !strings.Contains(body, "gs://x/y") {
 		t.Errorf("sent %s", body)
 	}
 }
@@ -326,6 +348,8 @@ func TestBrokenHistories(t *testing.T) {
 		"results without calls":            {hears(result("a")), user("go")},
 		"a result twice":                   {user("go"), says(call("a", "look")), hears(result("a"), result("a"))},
 		"ids twice in a row":               {user("go"), says(call("a", "look")), hears(result("a")), says(call("a", "look")), hears(result("a"))},
+		"nothing":                          nil,
+		"blanks alone":                     {user(""), says(&genai.Part{Text: " "}), user(" \n")},
 		"no ids":                           {user("go"), says(call("", "look")), hears(result(""))},
 		"names that the service has not":   {user("go"), says(call("a", "a.b:ü"), call("b", ""), call("c", strings.Repeat("x", 99))), hears(result("a"), result("b"), result("c"))},
 		"a signature that is broken":       {user("go"), says(&genai.Part{Thought: true, ThoughtSignature: model.Sign("openai", []byte("{"))}, &genai.Part{Text: "x", ThoughtSignature: model.Sign("openai", []byte("["))})},

@@ -44,6 +44,7 @@ func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *
 	}
 	problem, keep := m.verdict(a, reason)
 	if problem != nil && !keep {
+		problem.Usage = g.tokens()
 		return nil, problem
 	}
 	if a.asks && !a.calls && problem == nil {
@@ -71,18 +72,25 @@ func (m *Model) tellFailures(ctx context.Context, req *model.Request, said []*it
 // verdict says what is wrong with an answer, nil for nothing, and whether what
 // there is of it is worth keeping.
 func (m *Model) verdict(a *answer, reason string) (problem *model.Error, keep bool) {
-	switch {
+	fault := func(code model.Code, format string) *model.Error {
+		return &model.Error{Code: code, Reason: reason, Message: fmt.Sprintf(format, reason)}
+	}
+	switch ended := wire.Finish(reason); {
 	case a.refusal != "":
 		return m.client.Refusal(wire.Reading{Code: model.Blocked, Reason: "refusal", Message: a.refusal}), false
 	case reason == "completed":
 		return nil, true
-	case reason == "max_output_tokens" && a.text:
-		return &model.Error{Code: model.MaxTokens, Reason: reason, Message: fmt.Sprintf("the answer was cut at the limit on output tokens (%s): raise model.max_output_tokens", reason)}, true
-	case reason == "max_output_tokens":
-		return &model.Error{Code: model.MaxTokens, Reason: reason, Message: fmt.Sprintf("the output tokens were used up before there was an answer (%s): "+
-			"thoughts count too; raise model.max_output_tokens, or lower model.thinking", reason)}, false
+	case ended == wire.Length && a.text:
+		return fault(model.MaxTokens, "the answer was cut at the limit on output tokens (%s): raise model.max_output_tokens"), true
+	case ended == wire.Length:
+		return fault(model.MaxTokens, "the output tokens were used up before there was an answer (%s): "+
+			"thoughts count too; raise model.max_output_tokens, or lower model.thinking"), false
+	case ended == wire.Withheld:
+		return m.client.Refusal(wire.Reading{Code: model.Blocked, Reason: reason}), false
+	case ended == wire.Failed:
+		return fault(model.Unavailable, "OpenAI ended the answer because of an error of its own (%s)"), false
 	}
-	return m.client.Refusal(wire.Reading{Code: model.Blocked, Reason: reason}), false
+	return fault(model.StreamCut, "the answer ended for a reason that is not known (%s), what there is of it may not be the whole"), a.text
 }
 
 // readAnswer makes parts of what the service said. The calls of an answer that did not

@@ -13,12 +13,16 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/openai/dialect"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai/thinking"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
 
-// maxTools is how many tools the service takes.
-const maxTools = 128
+// Bounds of a request.
+const (
+	maxTools  = 128 // tools that the service takes
+	minOutput = 16  // of max_output_tokens
+)
 
 // toolName is the rule for names of functions.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
@@ -86,8 +90,12 @@ func (m *Model) body(req *model.Request, so []*item, bare bool) (body []byte, th
 		return nil, false, err
 	}
 	if t := m.cfg.Thinking; t != nil {
-		if r.Reasoning = (&reasoning{Effort: t.Effort}); t.Effort != config.NoThinking {
-			r.Reasoning.Summary = "auto"
+		switch effort := thinking.Effort(m.cfg.Name, t.Effort); effort {
+		case "":
+		case config.NoThinking:
+			r.Reasoning = &reasoning{Effort: effort}
+		default:
+			r.Reasoning = &reasoning{Effort: effort, Summary: "auto"}
 		}
 	}
 	if !bare {

@@ -40,7 +40,6 @@ func readSettings(cfg *config.Model, lookup func(string) (string, bool)) setting
 	if s.baseURL == "" {
 		s.baseURL = serviceURL
 	}
-	s.baseURL = strings.TrimRight(s.baseURL, "/")
 	if s.key, s.keySource = strings.TrimSpace(cfg.APIKey.Reveal()), "model.api_key"; s.key == "" {
 		s.key, s.keySource = env("OPENAI_API_KEY")
 	}
@@ -79,20 +78,17 @@ func secretsIn(value string) []string {
 
 // problem says what is missing or wrong to ask the service, nil if nothing is.
 func (s *settings) problem() *model.Error {
+	unfit := s.unfit
+	if unfit == "" && !s.byHeader && strings.ContainsFunc(s.key, unicode.IsControl) {
+		unfit = "the key of " + s.keySource
+	}
 	switch {
-	case s.unfit != "":
+	case unfit != "":
 		return &model.Error{
 			Code:    model.Misconfigured,
-			Message: s.unfit + " holds a line break or another control character, so it cannot be sent: set it again, on one line",
+			Message: unfit + " holds a line break or another control character, so it cannot be sent: set it again, on one line",
 		}
-	case s.byHeader:
-		return nil
-	case strings.ContainsFunc(s.key, unicode.IsControl):
-		return &model.Error{
-			Code:    model.Misconfigured,
-			Message: "the key of " + s.keySource + " holds a line break or another control character, so it cannot be sent: set it again, on one line",
-		}
-	case s.key == "":
+	case s.key == "" && !s.byHeader:
 		return &model.Error{
 			Code: model.Misconfigured,
 			Message: "no API key for OpenAI: set OPENAI_API_KEY in the environment of this program or in a .env file beside the agent file; " +

@@ -78,12 +78,17 @@ func TestWrongKeys(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	deps := openai.Deps{Lookup: environment(map[string]string{"OPENAI_BASE_URL": "not a url"}), Log: slog.New(slog.DiscardHandler)}
+	few := 15
 	for want, cfg := range map[string]*config.Model{
-		"OPENAI_BASE_URL":                   {Name: "m"},
-		"model.base_url":                    {Name: "m", BaseURL: "ftp://host/"},
-		"model.extra_body.input":            {Name: "m", BaseURL: "https://host", ExtraBody: json.RawMessage(`{"input":[]}`)},
-		"model.extra_body.stream":           {Name: "m", BaseURL: "https://host", ExtraBody: json.RawMessage(`{"stream":false}`)},
-		"model.extra_body: json: cannot un": {Name: "m", BaseURL: "https://host", ExtraBody: json.RawMessage(`[]`)},
+		"model.base_url: put the credentials into": {Name: "m", BaseURL: "https://bob:secret@host/v1"},
+		"model.base_url: it must end with":         {Name: "m", BaseURL: "https://host/v1?key=1"},
+		"model.base_url: leave out /responses":     {Name: "m", BaseURL: "https://host/v1/responses"},
+		"model.max_output_tokens: 15 is less":      {Name: "m", BaseURL: "https://host/v1", MaxOutputTokens: &few},
+		"OPENAI_BASE_URL":                          {Name: "m"},
+		"model.base_url":                           {Name: "m", BaseURL: "ftp://host/"},
+		"model.extra_body.input":                   {Name: "m", BaseURL: "https://host", ExtraBody: json.RawMessage(`{"input":[]}`)},
+		"model.extra_body.stream":                  {Name: "m", BaseURL: "https://host", ExtraBody: json.RawMessage(`{"stream":false}`)},
+		"model.extra_body: json: cannot un":        {Name: "m", BaseURL: "https://host", ExtraBody: json.RawMessage(`[]`)},
 	} {
 		if _, err := openai.New(cfg, nil, deps); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -41,6 +41,10 @@ func ReadArguments(raw []byte) (map[string]any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return map[string]any{}, nil
 	}
+	var inner string
+	if raw[0] == '"' && json.Unmarshal(raw, &inner) == nil && isObject([]byte(inner)) { // encoded twice
+		raw = []byte(inner)
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var args map[string]any

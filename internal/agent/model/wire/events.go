@@ -16,6 +16,9 @@ type Event struct {
 	Data []byte // what is here belongs to the receiver until the next event
 }
 
+// mark is the byte order mark, which may stand before all that is read.
+const mark = "\ufeff"
+
 // maxStray bounds what is kept of a body that is no event stream.
 const maxStray = 4 << 10
 
@@ -34,6 +37,13 @@ type reader struct {
 func read(body io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r := &reader{lines: bufio.NewReaderSize(body, 4<<10), limit: limit}
+		if start, _ := r.lines.Peek(len(mark)); string(start) == mark {
+			_, _ = r.lines.Discard(len(mark))
+		}
+		if start, _ := r.lines.Peek(1); string(start) == "{" { // not streamed, and not called JSON
+			whole(r.lines, limit)(yield)
+			return
+		}
 		for {
 			line, err := r.line()
 			if err == nil || errors.Is(err, io.EOF) {
@@ -76,7 +86,7 @@ func (r *reader) line() ([]byte, error) {
 func (r *reader) field(line []byte) (Event, bool) {
 	if len(line) == 0 {
 		event := Event{r.name, r.data}
-		ok := len(r.data) > 0
+		ok := isObject(r.data) || string(r.data) == "[DONE]" // gateways send pings and empty lists
 		r.name, r.data = "", nil
 		return event, ok
 	}
@@ -98,6 +108,8 @@ func (r *reader) field(line []byte) (Event, bool) {
 	}
 	return Event{}, false
 }
+
+func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(data, " \t"), []byte("{")) }
 
 // last is an event that no blank line completes, since the body ended, and that is
 // whole all the same.

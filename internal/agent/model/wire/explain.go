@@ -84,7 +84,7 @@ func (c *Client) Refusal(r Reading) *model.Error {
 	case model.Unauthorized:
 		e.Message = fmt.Sprintf("%s refused access (%d): check %s", s.Name, r.Status, s.Who)
 	case model.NotFound:
-		e.Message = fmt.Sprintf("%s has no model %q (%d): check model.name and model.base_url", s.Name, s.Model, r.Status)
+		e.Message = fmt.Sprintf("%s has no model %q (%d): check model.name and model.base_url (%s)", s.Name, s.Model, r.Status, s.URL)
 	case model.ContextOverflow:
 		e.Message = fmt.Sprintf("the conversation is too long for %s (%d)", s.Model, r.Status)
 	case model.RateLimited:

@@ -28,11 +28,17 @@ import (
 // Bounds of the exchange with a service.
 const (
 	dialTimeout = 10 * time.Second // for the connection, and again for TLS
-	// IdleTimeout bounds the silence between two pieces of an answer. Before the
-	// first one the model thinks, and only the call's timeout counts.
-	IdleTimeout = 60 * time.Second
-	maxRefusal  = 64 << 10 // bytes of an error that are read
-	maxAnswer   = 64 << 20 // bytes of an answer
+	// IdleTimeout bounds the silence between two pieces of an answer. It is long,
+	// since services send nothing while a model writes a large tool call: more than
+	// four minutes have been seen. A connection that is dead is found out sooner, by
+	// pings. Before the first piece only the call's timeout counts.
+	IdleTimeout = 5 * time.Minute
+	// drainTime is how long the rest of an answer is waited for that nobody wants, so
+	// that its connection can be used again.
+	drainTime  = 50 * time.Millisecond
+	maxDrain   = 64 << 10 // bytes of such a rest
+	maxRefusal = 64 << 10 // bytes of an error that are read
+	maxAnswer  = 64 << 20 // bytes of an answer
 )
 
 // Service says where a model's service is and as whom it is asked.
@@ -130,15 +136,27 @@ func (c *Client) Stream(ctx context.Context, path string, body []byte) iter.Seq2
 		watched := Watch(resp.Body, c.idle, cancel)
 		defer watched.Close()
 		events := read
-		if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "application/json" {
+		if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
 			events = whole
 		}
 		for event, err := range events(watched, maxAnswer) {
-			if !yield(event, err) || err != nil {
+			if err != nil {
+				yield(event, err)
+				return
+			}
+			if !yield(event, nil) {
+				drain(watched, cancel)
 				return
 			}
 		}
 	}
+}
+
+// drain reads the little that is left behind the last event that was wanted.
+func drain(body io.Reader, cancel context.CancelCauseFunc) {
+	timer := time.AfterFunc(drainTime, func() { cancel(nil) })
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxDrain)) // whatever comes of it
 }
 
 // post sends a request. Redirects are refusals, since a key must not follow them.
@@ -176,7 +194,7 @@ func Refused(resp *http.Response) *Refusal {
 // retryAfter reads the header of that name (RFC 9110, section 10.2.3), and the one
 // in milliseconds that some services send beside it.
 func retryAfter(h http.Header) time.Duration {
-	const longest = 1 << 31
+	const longest = 365 * 24 * 3600 * 1000 // a year, in milliseconds; nobody waits that long
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < longest {
 		return time.Duration(ms * float64(time.Millisecond))
 	}
@@ -185,7 +203,7 @@ func retryAfter(h http.Header) time.Duration {
 		return time.Duration(seconds * float64(time.Second))
 	}
 	if at, err := http.ParseTime(v); err == nil {
-		return max(0, time.Until(at))
+		return min(max(0, time.Until(at)), longest*time.Millisecond)
 	}
 	return 0
 }

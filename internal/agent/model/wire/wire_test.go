@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -56,14 +57,15 @@ func TestEvents(t *testing.T) {
 		events []string
 		err    error
 	}{
-		"plain":                       {"data: a\n\ndata: b\n\n", []string{"|a", "|b"}, nil},
+		"plain":                       {"data: {}\n\ndata: {\"b\":2}\n\n", []string{"|{}", `|{"b":2}`}, nil},
 		"named, CRLF":                 {"event: x\r\ndata: {}\r\n\r\n", []string{"x|{}"}, nil},
-		"comments and blank lines":    {": hi\n\n\n\nid: 1\nretry: 5\ndata:a\n\n: bye\n", []string{"|a"}, nil},
+		"comments and blank lines":    {": hi\n\n\n\nid: 1\nretry: 5\ndata:{}\n\n: bye\n", []string{"|{}"}, nil},
 		"several lines":               {"data: {\"a\":\ndata: 1}\n\n", []string{"|{\"a\":\n1}"}, nil},
-		"a name without data":         {"event: x\n\ndata: a\n\n", []string{"|a"}, nil},
-		"the last one without an end": {"data: a\n\ndata: {\"b\":1}", []string{"|a", `|{"b":1}`}, nil},
-		"[DONE] without an end":       {"data: a\n\ndata: [DONE]", []string{"|a", "|[DONE]"}, nil},
-		"half an event":               {"data: a\n\ndata: {\"b\":", []string{"|a"}, ErrCut},
+		"pings that are no objects":   {"data: ping\n\ndata: []\n\ndata: {}\n\n", []string{"|{}"}, nil},
+		"a name without data":         {"event: x\n\ndata: {}\n\n", []string{"|{}"}, nil},
+		"the last one without an end": {"data: {}\n\ndata: {\"b\":1}", []string{"|{}", `|{"b":1}`}, nil},
+		"[DONE] without an end":       {"data: {}\n\ndata: [DONE]", []string{"|{}", "|[DONE]"}, nil},
+		"half an event":               {"data: {}\n\ndata: {\"b\":", []string{"|{}"}, ErrCut},
 		"a page":                      {"<html>\nno\n</html>", nil, ErrForeign},
 		"nothing":                     {"", nil, nil},
 	} {
@@ -90,7 +92,7 @@ func TestWholeJSON(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	long := "data: " + strings.Repeat("x", 1<<20) + "\n\n"
+	long := `data: {"x":"` + strings.Repeat("x", 1<<20) + "\"}\n\n"
 	var n int
 	var failed error
 	for e, err := range read(strings.NewReader(strings.Repeat(long, 5)), 3<<20) {
@@ -134,6 +136,9 @@ func TestRetryAfter(t *testing.T) {
 			if got := retryAfter(http.Header{"Retry-After": {value}}); got != want {
 				t.Errorf("%q: %v, want %v", value, got, want)
 			}
+		}
+		if got := retryAfter(http.Header{"Retry-After": {"Fri, 31 Dec 9999 23:59:59 GMT"}}); got < 300*24*time.Hour || got > 366*24*time.Hour {
+			t.Errorf("in the far future: %v", got)
 		}
 		if got := retryAfter(http.Header{"Retry-After": {"3"}, "Retry-After-Ms": {"250"}}); got != 250*time.Millisecond {
 			t.Errorf("in milliseconds: %v", got)
@@ -181,7 +186,7 @@ func TestStall(t *testing.T) {
 			body := Watch(r, IdleTimeout, cancel)
 			go func() {
 				time.Sleep(c.before)
-				_, _ = io.WriteString(w, "data: a\n\n")
+				_, _ = io.WriteString(w, "data: {}\n\n")
 				<-ctx.Done()
 				_ = w.CloseWithError(context.Cause(ctx))
 			}()
@@ -256,7 +261,7 @@ func TestContent(t *testing.T) {
 			t.Errorf("%v: %q %v %v", c.response, text, failed, err)
 		}
 	}
-	for in, ok := range map[string]bool{"": true, " null ": true, "{}": true, `{"a":12345678901234567890}`: true, "[]": false, "{": false, "{} {}": false, "{}]": false, `"x"`: false} {
+	for in, ok := range map[string]bool{"": true, " null ": true, "{}": true, `{"a":12345678901234567890}`: true, "[]": false, "{": false, "{} {}": false, "{}]": false, `"x"`: false, `"{\"a\":1}"`: true} {
 		if _, err := ReadArguments([]byte(in)); (err == nil) != ok {
 			t.Errorf("%q: %v", in, err)
 		}
@@ -278,4 +283,53 @@ func FuzzRead(f *testing.F) {
 			t.Error("it ended twice")
 		}
 	})
+}
+
+// TestReuse: whoever has what it wants leaves a connection that can be used again.
+func TestReuse(t *testing.T) {
+	connections := 0
+	s := httptest.NewUnstartedServer(says("data: {}\n\ndata: [DONE]\n\n"))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections++
+		}
+	}
+	s.Start()
+	c := New(Service{Name: "Fake", URL: s.URL, Lookup: none})
+	for range 5 {
+		for _, err := range c.Stream(t.Context(), "/ask", []byte(`{}`)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	c.Close()
+	s.Close()
+	if connections != 1 {
+		t.Errorf("%d connections", connections)
+	}
+}
+
+func TestFinish(t *testing.T) {
+	for word, want := range map[string]Ending{
+		"stop": Whole, "STOP": Whole, "TOOL_CALLS": Whole, "tool-calls": Whole, "end_turn": Whole, "length": Length, "MAX_TOKENS": Length,
+		"content_filter": Withheld, "content-filter": Withheld, "MODEL_ARMOR": Withheld, "network_error": Failed, "": Unknown, "SOLAR_FLARE": Unknown,
+	} {
+		if got := Finish(word); got != want {
+			t.Errorf("%s: %d, want %d", word, got, want)
+		}
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for raw, says := range map[string]string{
+		"https://host/v1/": "", " http://127.0.0.1:1 ": "", "": "must be a URL", "host/v1": "must be a URL", "ftp://host": "must be a URL",
+		"https://u:p@host": "model.api_key", "https://host/v1?x=1": "without ?", "https://host/v1#x": "without ?", "https://host/v1/responses": "leave out /responses",
+	} {
+		u, err := Address(raw, "/responses")
+		if says == "" && (err != nil || strings.HasSuffix(u.String(), "/")) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%q: %v, %v", raw, u, err)
+		}
+	}
 }

@@ -117,8 +117,11 @@ func (c *Content) checkSource(at string) error {
 		return refusal("%s.source.base64: invalid base64 data", at)
 	}
 	if c.Type == "document" {
-		if s.MediaType != "application/pdf" {
+		switch {
+		case s.MediaType != "application/pdf":
 			return refusal("%s.document.source.base64.media_type: Input should be 'application/pdf'", at)
+		case !bytes.HasPrefix(data, []byte("%PDF-")):
+			return refusal("%s.document.source.base64: The PDF specified was not valid.", at)
 		}
 		return nil
 	}
@@ -126,7 +129,7 @@ func (c *Content) checkSource(at string) error {
 	switch {
 	case !ok:
 		return refusal("%s.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'", at)
-	case !bytes.HasPrefix(data, []byte(begin)):
+	case !bytes.HasPrefix(data, []byte(begin)), s.MediaType == "image/webp" && (len(data) < 12 || string(data[8:12]) != "WEBP"):
 		return refusal("%s.image.source.base64: The image was specified using the %s media type, but does not appear to be one", at, s.MediaType)
 	case len(s.Data) > 5<<20:
 		return refusal("%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > 5242880 bytes", at, len(s.Data))

@@ -48,7 +48,7 @@ const (
 	model    = "claude-sonnet-4-5-20250929"
 	hi       = `{"type":"text","text":"hi"}`
 	image    = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}`
-	pdf      = `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="}}`
+	pdf      = `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xLjc="}}`
 	thought  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
 	redacted = `{"type":"redacted_thinking","data":"xyz"}`
 	useA     = `{"type":"tool_use","id":"a","name":"look","input":{}}`
@@ -93,6 +93,11 @@ func TestStrict(t *testing.T) {
 		{"an image of another type", with(said("user", strings.Replace(image, "image/png", "image/tiff", 1))), "media_type"},
 		{"an image that is another", with(said("user", strings.Replace(image, "image/png", "image/gif", 1))), "does not appear"},
 		{"an image that is none", with(said("user", strings.Replace(image, "iVBORw0KGgo=", "!", 1))), "invalid base64"},
+		{"an image with parameters", with(said("user", strings.Replace(image, "image/png", "image/png; x=1", 1))), "media_type"},
+		{"an image of nothing", with(said("user", strings.Replace(image, "iVBORw0KGgo=", "", 1))), "invalid base64"},
+		{"a sound called an image", with(said("user", strings.Replace(strings.Replace(image, "image/png", "image/webp", 1), "iVBORw0KGgo=", "UklGRgAAAABXQVZFZm10IA==", 1))), "does not appear"},
+		{"a PDF that is none", with(said("user", strings.Replace(pdf, "JVBERi0xLjc=", "bm9uZQ==", 1))), "not valid"},
+		{"a PDF of nothing", with(said("user", strings.Replace(pdf, "JVBERi0xLjc=", "", 1))), "invalid base64"},
 
 		{"no max_tokens", strings.Replace(with(ask), `"max_tokens":8192,`, "", 1), "max_tokens: Field required"},
 		{"too many tokens", asked("claude-3-haiku-20240307", ask, ""), "maximum allowed number"},

@@ -205,6 +205,9 @@ func (s *Server) check(r *Request) error {
 	if err := checkOutput(wire.GenerationConfig, len(wire.Tools) > 0); err != nil {
 		return err
 	}
+	if err := checkThinking(r.Model, wire.GenerationConfig); err != nil {
+		return err
+	}
 	for i := range wire.Contents {
 		c, err := wire.Contents[i].content()
 		if err != nil {

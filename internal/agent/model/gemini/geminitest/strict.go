@@ -1,11 +1,13 @@
 package geminitest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 )
@@ -71,10 +73,14 @@ func checkContents(model string, contents []*genai.Content, said [][]*genai.Part
 			err = errors.New("a model turn must come immediately after a user turn")
 		case c.Role == genai.RoleModel && after == nil:
 			err = errors.New("the request must end with a user turn")
+		case !named(c):
+			err = errors.New("function_call.name: Invalid function name")
+		case c.Role == genai.RoleUser && blank(c):
+			err = errors.New("must include at least one parts field")
 		case c.Role == genai.RoleModel && responses > 0, c.Role == genai.RoleUser && calls > 0:
 			err = errors.New("a function call belongs to the model, a function response to the user")
 		case c.Role == genai.RoleModel:
-			if err = checkSaid(c, said); err == nil && calls > 0 {
+			if err = errors.Join(checkSaid(model, c, said), checkMedia(c)); err == nil && calls > 0 {
 				err = checkResponses(c, after)
 			}
 		case responses > 0:
@@ -87,6 +93,20 @@ func checkContents(model string, contents []*genai.Content, said [][]*genai.Part
 		}
 	}
 	return nil
+}
+
+// named reports whether calls and responses have names that the service takes.
+func named(c *genai.Content) bool {
+	return !slices.ContainsFunc(c.Parts, func(p *genai.Part) bool {
+		return p.FunctionCall != nil && !toolName.MatchString(p.FunctionCall.Name) || p.FunctionResponse != nil && !toolName.MatchString(p.FunctionResponse.Name)
+	})
+}
+
+// blank reports whether a content is text alone and says nothing.
+func blank(c *genai.Content) bool {
+	return !slices.ContainsFunc(c.Parts, func(p *genai.Part) bool {
+		return strings.TrimSpace(p.Text) != "" || p.FunctionResponse != nil || p.InlineData != nil || p.FileData != nil
+	})
 }
 
 func count(c *genai.Content) (calls, responses int) {
@@ -104,7 +124,7 @@ func count(c *genai.Content) (calls, responses int) {
 // checkSaid holds a model turn against what the model has said: with calls, or
 // what the service's own tools have done, it must be that, part for part; its
 // signatures must be known in any case.
-func checkSaid(c *genai.Content, said [][]*genai.Part) error {
+func checkSaid(model string, c *genai.Content, said [][]*genai.Part) error {
 	is := normal(c.Parts)
 	whole := slices.ContainsFunc(said, func(s []*genai.Part) bool { return equal(s, is) })
 	for _, s := range said {
@@ -117,7 +137,7 @@ func checkSaid(c *genai.Content, said [][]*genai.Part) error {
 			return nil
 		}
 		own := func(s []*genai.Part) bool { return equal(unsigned(s), unsigned(is)) }
-		if isForeign(c) && !slices.ContainsFunc(said, func(s []*genai.Part) bool { return own(s) && isSigned(s) }) {
+		if (isForeign(c) || oldModel.MatchString(model)) && !slices.ContainsFunc(said, func(s []*genai.Part) bool { return own(s) && isSigned(s) }) {
 			return nil
 		}
 		if slices.ContainsFunc(said, own) {
@@ -207,13 +227,19 @@ func checkResponseTurn(model string, before, c *genai.Content) error {
 			}
 			continue
 		}
+		if r.Response == nil {
+			return errors.New("function_response.response: required field is missing")
+		}
 		if len(r.Parts) > 0 && oldModel.MatchString(model) {
 			return errors.New("multimodal function responses are not supported by this model")
 		}
 		var names []string
 		for _, media := range r.Parts {
-			if media.InlineData == nil || !responseMedia.MatchString(media.InlineData.MIMEType) {
+			switch b := media.InlineData; {
+			case b == nil || !responseMedia.MatchString(b.MIMEType):
 				return errors.New("unsupported MIME type in a function response")
+			case !isData(b.MIMEType, b.Data):
+				return refusal("Unable to process input image")
 			}
 			names = append(names, media.InlineData.DisplayName)
 		}
@@ -228,11 +254,35 @@ func checkResponseTurn(model string, before, c *genai.Content) error {
 
 func checkMedia(c *genai.Content) error {
 	for _, p := range c.Parts {
-		if p.InlineData != nil && !inputMedia.MatchString(p.InlineData.MIMEType) {
-			return refusal(fmt.Sprintf("Unsupported MIME type: %s", p.InlineData.MIMEType))
+		b := p.InlineData
+		switch {
+		case b == nil:
+		case !inputMedia.MatchString(b.MIMEType):
+			return refusal(fmt.Sprintf("Unsupported MIME type: %s", b.MIMEType))
+		case b.DisplayName != "":
+			return refusal(`Invalid JSON payload received. Unknown name "displayName" at 'contents.parts.inline_data'`)
+		case !isData(b.MIMEType, b.Data):
+			return refusal("Unable to process input image")
 		}
 	}
 	return nil
+}
+
+// isData reports whether data is what it is called, as far as its beginning tells.
+func isData(kind string, data []byte) bool {
+	switch kind {
+	case "image/png":
+		return bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
+	case "image/jpeg":
+		return bytes.HasPrefix(data, []byte("\xff\xd8\xff"))
+	case "image/webp":
+		return len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+	case "image/heic", "image/heif":
+		return len(data) >= 12 && string(data[4:8]) == "ftyp"
+	case "application/pdf":
+		return bytes.HasPrefix(data, []byte("%PDF-"))
+	}
+	return len(data) > 0
 }
 
 // refs lists the values of the keys $ref in a value.

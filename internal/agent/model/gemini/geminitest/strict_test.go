@@ -41,7 +41,7 @@ func TestStrict(t *testing.T) {
 		unsigned = `{"functionCall":{"name":"a","args":{"n":1}}}`
 		answerA  = `{"functionResponse":{"name":"a","response":{"output":"1"}}}`
 		answerB  = `{"functionResponse":{"name":"b","response":{"output":"2"}}}`
-		image    = `{"inlineData":{"mimeType":"image/png","data":"aaaa"}}`
+		image    = `{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="}}`
 	)
 	said := func(parts ...string) string { return `{"role":"model","parts":[` + strings.Join(parts, ",") + `]}` }
 	user := func(parts ...string) string { return `{"role":"user","parts":[` + strings.Join(parts, ",") + `]}` }
@@ -76,6 +76,19 @@ func TestStrict(t *testing.T) {
 		{"a foreign signature", contents(ask, said(`{"text":"a","thoughtSignature":"eHh4"}`), ask), "Corrupted thought signature"},
 		{"a field that is not known", contents(user(`{"text":"a","colour":"red"}`)), `unknown field "colour"`},
 		{"an image that cannot be read", contents(user(`{"inlineData":{"mimeType":"image/gif","data":"aaaa"}}`)), "Unsupported MIME type"},
+		{"an image that is none", contents(user(strings.Replace(image, "iVBORw0KGgo=", "aaaa", 1))), "Unable to process"},
+		{"an image of nothing", contents(user(strings.Replace(image, "iVBORw0KGgo=", "", 1))), "Unable to process"},
+		{"an image with parameters", contents(user(strings.Replace(image, "image/png", "image/png; x=1", 1))), "Unsupported MIME type"},
+		{"an image with a name", contents(user(strings.Replace(image, `"data"`, `"displayName":"a.png","data"`, 1))), "displayName"},
+		{"a PDF that is none", contents(user(strings.Replace(image, "image/png", "application/pdf", 1))), "Unable to process"},
+		{"an image of the model that is none", contents(ask, said(strings.Replace(image, "iVBORw0KGgo=", "aaaa", 1)), ask), "Unable to process"},
+		{"an image in a response that is none", contents(ask, said(callA, callB), user(answerA, `{"functionResponse":{"name":"b","response":{},"parts":[{"inlineData":{"mimeType":"image/png","data":"aaaa"}}]}}`)), "Unable to process"},
+		{"blanks", contents(user(`{"text":" "}`)), "at least one parts"},
+		{"a call's name that is none", contents(ask, said(strings.Replace(callA, `"a"`, `"7 up"`, 1)), user(strings.Replace(answerA, `"a"`, `"7 up"`, 1))), "Invalid function name"},
+		{"thinking", output(`{"thinkingConfig":{"thinkingLevel":"MINIMAL","includeThoughts":true}}`), ""},
+		{"thinking in two ways", output(`{"thinkingConfig":{"thinkingLevel":"LOW","thinkingBudget":5}}`), "only one of"},
+		{"thinking by a word that there is not", output(`{"thinkingConfig":{"thinkingLevel":"HUGE"}}`), "HUGE is not supported"},
+		{"thinking with another member", output(`{"thinkingConfig":{"depth":1}}`), "thinking_config"},
 		{"a reference in a response", contents(ask, said(callA, callB), user(answerA, `{"functionResponse":{"name":"b","response":{"output":{"$ref":"x"}}}}`)), "does not match to a display_name"},
 		{"a good declaration", tools(`{"name":"a","parametersJsonSchema":{"type":"object","properties":{"x":{"type":["string","null"]}},"required":["x"]}}`), ""},
 		{"a name that is none", tools(`{"name":"7"}`), "Invalid function name"},
@@ -159,6 +172,30 @@ func TestStrictAboutItsOwnTools(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestStrictAboutThinking has what each model takes of it.
+func TestStrictAboutThinking(t *testing.T) {
+	level := func(word string) map[string]any {
+		return map[string]any{"thinkingConfig": map[string]any{"thinkingLevel": word}}
+	}
+	budget := func(n int) map[string]any {
+		return map[string]any{"thinkingConfig": map[string]any{"thinkingBudget": n}}
+	}
+	for _, c := range []struct {
+		model  string
+		config map[string]any
+		ok     bool
+	}{
+		{"gemini-2.0-flash", nil, true}, {"gemini-2.0-flash", budget(0), false}, {"gemini-2.5-pro", budget(0), false}, {"gemini-2.5-pro", budget(128), true}, {"gemini-2.5-pro", budget(-1), true},
+		{"gemini-2.5-pro", level("LOW"), false}, {"gemini-2.5-flash-lite", budget(511), false}, {"gemini-2.5-flash-lite", budget(0), true}, {"gemini-2.5-flash", budget(1), true},
+		{"gemini-2.5-flash", budget(24577), false}, {"gemini-3-pro-preview", level("MEDIUM"), false}, {"gemini-3-pro-preview", level("low"), true}, {"gemini-3.1-pro-preview", level("MEDIUM"), true},
+		{"gemini-3.1-pro-preview", level("MINIMAL"), false}, {"gemini-pro-latest", level("MINIMAL"), false}, {"gemini-3-flash", level("MINIMAL"), true}, {"gemini-flash-latest", level("HIGH"), true},
+	} {
+		if err := checkThinking(c.model, c.config); (err == nil) != c.ok {
+			t.Errorf("%s %v: %v", c.model, c.config, err)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package openaitest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Item is an item of a conversation.
@@ -40,9 +42,21 @@ type Part struct {
 }
 
 var (
-	imageURL = regexp.MustCompile(`^data:image/(png|jpeg|webp|gif);base64,[A-Za-z0-9+/]+=*$`)
-	fileURL  = regexp.MustCompile(`^data:application/pdf;base64,[A-Za-z0-9+/]+=*$`)
+	imageURL = regexp.MustCompile(`^data:image/(png|jpeg|webp|gif);base64,([A-Za-z0-9+/]+=*)$`)
+	fileURL  = regexp.MustCompile(`^data:application/(pdf);base64,([A-Za-z0-9+/]+=*)$`)
+	// magic is how data of a type begins.
+	magic = map[string]string{"png": "\x89PNG\r\n\x1a\n", "jpeg": "\xff\xd8\xff", "gif": "GIF8", "webp": "RIFF", "pdf": "%PDF-"}
 )
+
+// isData reports whether a URL holds data of the kind that it names.
+func isData(form *regexp.Regexp, url string) bool {
+	m := form.FindStringSubmatch(url)
+	if m == nil {
+		return false
+	}
+	data, err := base64.StdEncoding.DecodeString(m[2])
+	return err == nil && bytes.HasPrefix(data, []byte(magic[m[1]])) && (m[1] != "webp" || len(data) >= 12 && string(data[8:12]) == "WEBP")
+}
 
 // readItem reads an item; each type knows only its own members.
 func readItem(raw json.RawMessage) (*Item, error) {
@@ -181,13 +195,18 @@ func (i *Item) parts(raw json.RawMessage, allowed []string) error {
 			return fmt.Errorf("invalid value: '%s'. Supported values are: %v", p.Type, allowed)
 		case (p.Type == "input_text" || p.Type == "output_text") && (p.Text == nil || p.ImageURL+p.FileData != ""):
 			return fmt.Errorf("missing required parameter: 'text'")
-		case p.Type == "input_image" && (!imageURL.MatchString(p.ImageURL) || p.Text != nil):
+		case p.Type == "input_image" && (!isData(imageURL, p.ImageURL) || p.Text != nil):
 			return fmt.Errorf("invalid image: expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,…')")
-		case p.Type == "input_file" && (!fileURL.MatchString(p.FileData) || p.Filename == "" || p.Text != nil):
+		case p.Type == "input_file" && (!isData(fileURL, p.FileData) || p.Filename == "" || p.Text != nil):
 			return fmt.Errorf("invalid file_data")
 		}
 	}
 	return nil
+}
+
+// blank reports whether an item is a message that says nothing.
+func (i *Item) blank() bool {
+	return i.Type == "message" && !slices.ContainsFunc(i.Parts, func(p Part) bool { return p.Text == nil || strings.TrimSpace(*p.Text) != "" })
 }
 
 // conversation holds the items of a request against the rules.
@@ -202,6 +221,9 @@ type conversation struct {
 func (c *conversation) check() error {
 	c.calls, c.results, c.asked, c.answered = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	items := c.request.Items
+	if !slices.ContainsFunc(items, func(i *Item) bool { return !i.blank() }) {
+		return refuse("input", "Invalid 'input': all of it is blank.")
+	}
 	for n, i := range items {
 		var err error
 		switch i.Type {

@@ -75,9 +75,38 @@ type Tool struct {
 var (
 	nameRule = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	thinks   = regexp.MustCompile(`^(o[0-9]|gpt-5)`)
-	efforts  = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 	includes = []string{"reasoning.encrypted_content", "message.output_text.logprobs", "file_search_call.results", "message.input_image.image_url", "code_interpreter_call.outputs"}
 )
+
+// efforts are the words for thinking that the models of a name take ("Reasoning
+// models", and the models' own pages); the first name that fits counts.
+var efforts = []struct {
+	name  *regexp.Regexp
+	words string
+}{
+	{regexp.MustCompile(`^gpt-5-pro`), "high"},
+	{regexp.MustCompile(`^gpt-5(-(mini|nano))?(-20\d\d-\d\d-\d\d)?$`), "minimal low medium high"},
+	{regexp.MustCompile(`^gpt-5\.1(-20\d\d-\d\d-\d\d)?$`), "none low medium high"},
+	{regexp.MustCompile(`^gpt-5\.\d`), "none low medium high xhigh"},
+	{regexp.MustCompile(`^(o\d|gpt-5)`), "low medium high"},
+}
+
+// checkEffort sees that the model takes a word for thinking.
+func checkEffort(model, effort string) error {
+	for _, e := range efforts {
+		if !e.name.MatchString(model) {
+			continue
+		}
+		if words := strings.Fields(e.words); !slices.Contains(words, effort) {
+			return &refusal{
+				param: "reasoning.effort", code: "unsupported_value",
+				message: "Unsupported value: '" + effort + "' is not supported with the '" + model + "' model. Supported values are: " + strings.Join(words, ", ") + ".",
+			}
+		}
+		return nil
+	}
+	return &refusal{param: "reasoning.effort", code: "unsupported_parameter", message: "Unsupported parameter: 'reasoning.effort' is not supported with this model."}
+}
 
 // decode reads JSON, keeps numbers as they are written and refuses members that the
 // value does not have.
@@ -146,11 +175,9 @@ func checkSettings(r *Request, b *body) error {
 		return nil
 	}
 	if e := b.Reasoning.Effort; e != nil {
-		if r.Effort = *e; !slices.Contains(efforts, *e) {
-			return refuse("reasoning.effort", "Invalid value: '%s'.", *e)
-		}
-		if !mind {
-			return &refusal{param: "reasoning.effort", code: "unsupported_parameter", message: "Unsupported parameter: 'reasoning.effort' is not supported with this model."}
+		r.Effort = *e
+		if err := checkEffort(b.Model, *e); err != nil {
+			return err
 		}
 	}
 	if sum := b.Reasoning.Summary; sum != nil && !slices.Contains([]string{"auto", "concise", "detailed"}, *sum) {
