@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent/instruction"
@@ -32,6 +33,7 @@ type Runner struct {
 	cfg         *config.Agent
 	instruction instruction.Text
 	output      *output.Schema // nil for answers that are text
+	windowed    bool           // a model wants to know how long requests are
 }
 
 // NewRunner makes the runner of one agent. It starts nothing.
@@ -39,7 +41,9 @@ func NewRunner(cfg *config.Agent, p Parts) *Runner {
 	if p.Tools == nil {
 		p.Tools = Static(nil)
 	}
-	return &Runner{Parts: p, cfg: cfg, instruction: instruction.Parse(cfg.Instruction), output: output.New(cfg.OutputSchema)}
+	windowed := func(m config.Model) bool { return m.ContextWindow > 0 }
+	return &Runner{Parts: p, cfg: cfg, instruction: instruction.Parse(cfg.Instruction), output: output.New(cfg.OutputSchema),
+		windowed: windowed(cfg.Model) || slices.ContainsFunc(cfg.Model.Fallback, windowed)}
 }
 
 // Static is a [Toolset] whose list never changes.

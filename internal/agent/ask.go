@@ -31,8 +31,8 @@ func (t *turn) askModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = t.fits(req); err != nil {
-		return t.shrink(ctx, err)
+	if t.windowed {
+		req.Tokens = t.conversation().Estimate(req)
 	}
 	reply, err := t.generate(ctx, req, t.partial)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *turn) park(ctx context.Context, e *session.Event) error {
 // withinLimits says why another model call may not be made.
 func (t *turn) withinLimits() error {
 	state := &t.h.turn
-	if err := budget.Check(&t.cfg.Limits, &budget.Turn{Used: state.used, Calls: state.step, Corrected: state.corrected}, &t.h.used); err != nil {
+	if err := budget.Check(&t.cfg.Limits, &budget.Turn{Used: state.used, Calls: state.asks, Corrected: state.corrected}, &t.h.used); err != nil {
 		return err
 	}
 	if state.thoughts >= maxThoughts {
@@ -133,18 +133,6 @@ func (t *turn) due() *session.Compaction {
 	return t.conversation().Due(t.cfg.Compaction, state.step == 0 && !t.currentTurnOnly())
 }
 
-// fits refuses a request that is surely more than the model takes.
-func (t *turn) fits(req *model.Request) error {
-	window := int64(t.cfg.Model.ContextWindow)
-	if window == 0 {
-		return nil
-	}
-	if tokens := t.conversation().Estimate(req); tokens > window {
-		return &model.Error{Code: model.ContextOverflow, Message: fmt.Sprintf("the request has about %d tokens, model.context_window is %d", tokens, window)}
-	}
-	return nil
-}
-
 // shrink has older contents summarised after a request that was more than the model
 // takes, once a step. It gives back any other error, and this one where that did
 // not help.
@@ -185,6 +173,9 @@ func (t *turn) summarise(ctx context.Context, part *session.Compaction) (done bo
 		return false, context.Cause(ctx)
 	}
 	if err != nil {
+		if e.Usage == nil {
+			e.Usage = model.UsageOf(err)
+		}
 		e.Problem = t.problem(ctx, err)
 		t.Log.Warn("the conversation is not summarised", "agent", t.cfg.Name, "invocation", e.Invocation, "error", err)
 		t.notice("the older part could not be summarised, the turn goes on with all of it: " + e.Problem.Message)

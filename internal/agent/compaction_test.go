@@ -401,7 +401,11 @@ func TestContextOverflow(t *testing.T) {
 					yield(nil, fmt.Errorf("model call: %w", &model.Error{Code: model.ContextOverflow, Message: "too long"}))
 				}
 			}))
-			_, a := take(t, t.Context(), b.runner(m, newTool("echo", echo)), request("go"))
+			var asked model.Model = m
+			if tt.window > 0 {
+				asked = model.Windowed(m, int64(tt.window), 0)
+			}
+			_, a := take(t, t.Context(), b.runner(asked, newTool("echo", echo)), request("go"))
 			if problem := valid(m.requests, "go"); problem != "" {
 				t.Error(problem)
 			}

@@ -30,7 +30,8 @@ type turnState struct {
 	invocation string
 	begun      int64 // sequence number of its first event
 	first      int   // index of the turn's first content
-	step       int   // model calls so far
+	step       int   // replies of the model so far
+	asks       int   // times that the model was asked, that ended with a question too
 	used       budget.Used
 	thoughts   int            // replies in a row that held nothing but thoughts
 	reply      *session.Event // the newest
@@ -92,6 +93,9 @@ func (h *history) apply(e *session.Event) {
 			c.suspended, c.answer, c.started = e.Suspension, nil, false
 		} else {
 			t.asked, t.answer = e.Suspension, nil
+			if e.Suspension.Kind != session.Sampling { // that call ends with the answer
+				t.asks++
+			}
 		}
 	case session.Answered:
 		if c := t.find(e.Answer.CallID); c != nil {
@@ -150,6 +154,7 @@ func (h *history) applyFinished(e *session.Event) {
 func (h *history) applyReply(e *session.Event) {
 	t := &h.turn
 	t.step, t.calls, t.asked, t.answer = e.Step, t.calls[:0], nil, nil
+	t.asks++
 	t.shrunk, h.talk.Input, h.talk.Seen = false, 0, len(h.talk.Contents)
 	if e.Usage != nil {
 		h.talk.Input = e.Usage.Input

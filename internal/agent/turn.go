@@ -32,8 +32,9 @@ type turn struct {
 	unheard bool // the consumer broke off
 
 	h     *history
-	tools []Tool // of this step; nil before the toolset was asked
-	doing string // what a turn that is cut was at
+	tools []Tool       // of this step; nil before the toolset was asked
+	lost  *model.Usage // by the call that ended the turn
+	doing string       // what a turn that is cut was at
 }
 
 // take does what the events call for until the turn is over or parked. The
@@ -66,6 +67,7 @@ func (t *turn) take(ctx context.Context) error {
 		case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrConflict), errors.Is(err, session.ErrClosed):
 			return err // nothing can be recorded any more
 		case err != nil:
+			t.lost = model.UsageOf(err)
 			return t.end(ctx, t.problem(ctx, err))
 		}
 	}
@@ -235,7 +237,7 @@ func (t *turn) end(ctx context.Context, p *session.Problem) error {
 		events = append(events, t.finished(c.call, Failure(text)))
 	}
 	e := t.event(session.TurnEnded)
-	e.Problem = p
+	e.Problem, e.Usage = p, t.lost
 	if err := t.record(ctx, append(events, e)...); err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (c *call) askNow(ctx context.Context, questions []*session.Suspension) []se
 		case ctx.Err() != nil || closed(peer.Gone):
 			return nil
 		case err != nil:
-			answers[i] = elicit.Unanswered(q, c.whyNot(err))
+			answers[i] = elicit.Unanswered(q, c.whyNot(err), rpc.CodeOf(err))
 		default:
 			answers[i] = elicit.Answer(q, result)
 		}
@@ -193,7 +193,7 @@ func (c *call) answers(sealed string) ([]session.Answer, *rpc.Error) {
 		if response := params.Responses[key]; response != nil {
 			answers = append(answers, elicit.Answer(q, response))
 		} else if q.Kind == model.Sampling {
-			sampling = append(sampling, elicit.Unanswered(q, "it called again without an answer"))
+			sampling = append(sampling, elicit.Unanswered(q, "it called again without an answer", elicit.UserRejected))
 		}
 	}
 	if len(answers) == 0 { // and the state cannot ask a model once more

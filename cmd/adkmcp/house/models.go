@@ -67,20 +67,27 @@ func NewModel(cfg *config.Agent, now func() time.Time, log *slog.Logger) (*Model
 		whole.closers = append(whole.closers, m.closers...)
 		notReady = append(notReady, m.NotReady)
 		name := nameOf(&one)
-		all = append(all, model.Alternative{Name: name, Model: model.Named(name, m.Model, costs(&one))})
+		all = append(all, model.Alternative{Name: name, Model: model.Named(name, within(&one, m.Model), costs(&one))})
 	}
 	if len(all) == 1 {
 		whole.Model = all[0].Model
 	} else {
 		whole.Model = model.Fallback(all, cfg.Model.Cooldown.Std(), now)
 	}
-	for _, err := range notReady { // one that is ready is enough
-		if err == nil {
-			return whole, nil
-		}
-	}
-	whole.NotReady = notReady[0]
+	whole.NotReady = errors.Join(notReady...) // each fallback is there to be used
 	return whole, nil
+}
+
+// within holds a model to its context window, where that is known.
+func within(m *config.Model, inner model.Model) model.Model {
+	if m.ContextWindow == 0 {
+		return inner
+	}
+	answer := 0
+	if m.MaxOutputTokens != nil {
+		answer = *m.MaxOutputTokens
+	}
+	return model.Windowed(inner, int64(m.ContextWindow), int64(answer))
 }
 
 // nameOf is what a model is called in events and messages.

@@ -72,16 +72,30 @@ func (c *Conversation) Due(cfg *config.Compaction, begins bool) *session.Compact
 	if cfg.TokenThreshold == 0 {
 		return nil
 	}
+	contents, _ := c.View()
+	shown := Tokens(contents)
 	tokens := c.Input
 	if tokens == 0 {
-		contents, _ := c.View()
-		tokens = Tokens(contents)
+		tokens = shown
 	}
 	if tokens <= cfg.TokenThreshold {
 		return nil
 	}
-	return c.keeping(size(cfg.EventRetentionSize), session.Tokens)
+	due := c.keeping(size(cfg.EventRetentionSize), session.Tokens)
+	if due == nil {
+		return nil
+	}
+	// The service counts other tokens than we do, so shares are compared.
+	if gone := Tokens(c.part(due.From, due.UpTo)); gone*tokens*worthwhile < cfg.TokenThreshold*shown {
+		return nil
+	}
+	return due
 }
+
+// worthwhile is the part of token_threshold that a summary has to take away. Where
+// what is kept is more than the threshold by itself, there would be a summary before
+// each call otherwise.
+const worthwhile = 4
 
 // Overflowed says what is to be summarised after a request that was more than the
 // model takes, nil for nothing. Without an event_retention_size, or where that

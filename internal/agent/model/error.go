@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -38,8 +39,32 @@ type Error struct {
 	Status int
 	// RetryAfter is how long the service asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
+	// Usage is what the call used all the same, as far as the service said it; nil
+	// for nothing.
+	Usage *Usage
 	// Err is the cause; may be nil.
 	Err error
+}
+
+// withUsage is the error of a call, and of earlier ones that used something too.
+func withUsage(err error, lost *Usage) error {
+	var known *Error
+	if *lost == (Usage{}) || !errors.As(err, &known) {
+		return err
+	}
+	more, usage := *known, *lost
+	usage.Add(known.Usage)
+	more.Usage = &usage
+	return &more
+}
+
+// UsageOf is what a failed call used all the same; nil for nothing.
+func UsageOf(err error) *Usage {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Usage
+	}
+	return nil
 }
 
 // Error gives the message, followed by the cause.

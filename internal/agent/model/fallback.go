@@ -28,7 +28,7 @@ func (n *named) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply, er
 			if reply != nil && !reply.Partial {
 				reply = n.sign(reply)
 			}
-			if !yield(reply, err) {
+			if !yield(reply, n.price(err)) {
 				return
 			}
 		}
@@ -42,12 +42,28 @@ func (n *named) sign(reply *Reply) *Reply {
 	if own.Model == "" {
 		own.Model = n.name
 	}
-	if own.Usage != nil && n.cost != nil {
-		usage := *own.Usage
-		usage.Cost = n.cost(&usage)
-		own.Usage = &usage
-	}
+	own.Usage = n.priced(own.Usage)
 	return &own
+}
+
+// price says what a call cost that failed.
+func (n *named) price(err error) error {
+	var known *Error
+	if n.cost == nil || !errors.As(err, &known) || known.Usage == nil {
+		return err
+	}
+	own := *known
+	own.Usage = n.priced(known.Usage)
+	return &own
+}
+
+func (n *named) priced(u *Usage) *Usage {
+	if u == nil || n.cost == nil {
+		return u
+	}
+	usage := *u
+	usage.Cost = n.cost(&usage)
+	return &usage
 }
 
 // Alternative is one of several models that can answer.
@@ -77,30 +93,29 @@ type fallback struct {
 // Generate implements [Model].
 func (f *fallback) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply, error] {
 	return func(yield func(*Reply, error) bool) {
-		order, req := f.order(), req
-		if req.Asked != nil { // the model that asked gets the answer
-			asker, own := unwrapSuspension(req)
-			if asker >= 0 && asker < len(f.all) {
-				order, req = []int{asker}, own
-			}
+		order, asks := f.order(), []*Request{req}
+		if req.Asked != nil { // the model that asked gets the answer; another one begins anew
+			order, asks = f.answered(req, order)
 		}
-		var failed []string
+		var lost Usage // of models that failed
+		var failed []failure
 		for n, i := range order {
-			partial, err := f.attempt(ctx, req, i, yield)
+			partial, err := f.attempt(ctx, asks[min(n, len(asks)-1)], i, &lost, yield)
 			if err == nil {
 				return
 			}
 			var known *Error
 			if !errors.As(err, &known) || !passesOn(known.Code) || ctx.Err() != nil {
-				yield(nil, err)
+				yield(nil, withUsage(err, &lost))
 				return
 			}
 			f.rest(i, known.Code)
-			failed = append(failed, fmt.Sprintf("%s: %s", f.all[i].Name, known.Error()))
+			failed = append(failed, failure{f.all[i].Name, known})
 			if n == len(order)-1 {
-				yield(nil, allFailed(known, failed))
+				yield(nil, withUsage(allFailed(failed), &lost))
 				return
 			}
+			lost.Add(known.Usage)
 			again := ""
 			if partial {
 				again = "; the answer starts again"
@@ -110,15 +125,42 @@ func (f *fallback) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply,
 	}
 }
 
+// failure is a model that failed, and why.
+type failure struct {
+	name string
+	err  *Error
+}
+
+// answered puts the model first that asked, with the answer, and the others behind
+// it, without.
+func (f *fallback) answered(req *Request, order []int) ([]int, []*Request) {
+	asker, own := unwrapSuspension(req)
+	anew := *req
+	anew.Asked, anew.Answer = nil, nil
+	if asker < 0 || asker >= len(f.all) {
+		return order, []*Request{&anew}
+	}
+	first := []int{asker}
+	for _, i := range order {
+		if i != asker {
+			first = append(first, i)
+		}
+	}
+	return first, []*Request{own, &anew}
+}
+
 // attempt asks one of the models. It returns a failure without passing it on, and
-// whether there were partial replies before it.
-func (f *fallback) attempt(ctx context.Context, req *Request, i int, yield func(*Reply, error) bool) (partial bool, err error) {
+// whether there were partial replies before it. lost is what others used before.
+func (f *fallback) attempt(ctx context.Context, req *Request, i int, lost *Usage, yield func(*Reply, error) bool) (partial bool, err error) {
 	for reply, err := range f.all[i].Model.Generate(ctx, req) {
 		if err != nil {
 			return partial, err
 		}
 		if reply.Suspend != nil {
 			reply = wrapSuspension(reply, i)
+		}
+		if !reply.Partial {
+			reply = counting(reply, lost)
 		}
 		if !yield(reply, nil) || !reply.Partial {
 			return partial, nil
@@ -165,11 +207,23 @@ func passesOn(c Code) bool {
 	return true
 }
 
-func allFailed(last *Error, failed []string) error {
+// allFailed is the error of all models together. Its code is the last one's, but for
+// a history that is too long for one of them, about which something can be done.
+func allFailed(failed []failure) error {
+	last := failed[len(failed)-1].err
 	if len(failed) == 1 {
 		return last
 	}
-	return &Error{Code: last.Code, Status: last.Status, Reason: last.Reason, Message: "every model failed: " + strings.Join(failed, "; ")}
+	all := Error{Code: last.Code, Status: last.Status, Reason: last.Reason, Usage: last.Usage}
+	said := make([]string, len(failed))
+	for i, f := range failed {
+		said[i] = f.name + ": " + f.err.Error()
+		if f.err.Code == ContextOverflow {
+			all.Code, all.Status, all.Reason = f.err.Code, f.err.Status, f.err.Reason
+		}
+	}
+	all.Message = "every model failed: " + strings.Join(said, "; ")
+	return &all
 }
 
 // asking is the Opaque of a suspension, with which of the models asks.
@@ -197,4 +251,26 @@ func unwrapSuspension(req *Request) (asker int, own *Request) {
 	q.Opaque = a.Opaque
 	changed.Asked = &q
 	return a.Model, &changed
+}
+
+// Windowed makes a model that takes no more than window tokens for a request and
+// its answer, of which answer are kept free. A request that is surely longer is a
+// [ContextOverflow] before anything is sent.
+func Windowed(m Model, window, answer int64) Model { return &windowed{m, window, answer} }
+
+type windowed struct {
+	inner          Model
+	window, answer int64
+}
+
+// Generate implements [Model].
+func (w *windowed) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply, error] {
+	if req.Tokens == 0 || req.Tokens+w.answer <= w.window {
+		return w.inner.Generate(ctx, req)
+	}
+	message := fmt.Sprintf("the request has about %d tokens, model.context_window is %d", req.Tokens, w.window)
+	if w.answer > 0 {
+		message += fmt.Sprintf(", of which the answer may take %d", w.answer)
+	}
+	return func(yield func(*Reply, error) bool) { yield(nil, &Error{Code: ContextOverflow, Message: message}) }
 }

@@ -154,3 +154,94 @@ func TestUsageOfEmptyAnswers(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// spent is a failure that used something all the same.
+func spent(code model.Code, tokens int64) outcome {
+	return outcome{err: &model.Error{Code: code, Message: string(code), Usage: &model.Usage{Input: tokens, Total: tokens}}}
+}
+
+// TestUsageOfFailures: what calls used that failed counts with the one that did not,
+// or with the last failure.
+func TestUsageOfFailures(t *testing.T) {
+	good := outcome{reply: &model.Reply{Content: content("x"), Usage: &model.Usage{Input: 1, Total: 1}}}
+	half := func() float64 { return 0 }
+	policy := model.Policy{Retries: 1, Rand: half}
+	r := run(t.Context(), &outcomes{list: []outcome{spent(model.StreamCut, 10), good}}, policy)
+	if r.err != nil || r.reply.Usage.Total != 11 {
+		t.Errorf("retried: %+v", r)
+	}
+	r = run(t.Context(), &outcomes{list: []outcome{spent(model.StreamCut, 10)}}, policy)
+	var e *model.Error
+	if !errors.As(r.err, &e) || e.Usage == nil || e.Usage.Total != 20 {
+		t.Errorf("failed twice: %v", r.err)
+	}
+	a, b := &outcomes{list: []outcome{spent(model.Malformed, 10)}}, &outcomes{list: []outcome{good}}
+	if reply, _, err := generate(chain(&clock{}, a, b)); err != nil || reply.Usage.Total != 11 {
+		t.Errorf("fallback: %v %v", reply, err)
+	}
+	_, _, err := generate(chain(&clock{}, a, &outcomes{list: []outcome{spent(model.Empty, 5)}}))
+	if !errors.As(err, &e) || e.Usage.Total != 15 {
+		t.Errorf("all failed: %v", err)
+	}
+	_, _, err = generate(model.Named("p/m", a, func(u *model.Usage) float64 { return float64(u.Total) }))
+	if !errors.As(err, &e) || e.Usage.Cost != 10 || a.list[0].err.(*model.Error).Usage.Cost != 0 {
+		t.Errorf("priced: %v", err)
+	}
+}
+
+// TestFallbackTellsOfOverflow: something can be done about it, whatever the last
+// model said.
+func TestFallbackTellsOfOverflow(t *testing.T) {
+	_, _, err := generate(chain(&clock{}, &outcomes{list: []outcome{fail(model.ContextOverflow)}}, &outcomes{list: []outcome{fail(model.Unauthorized)}}))
+	var e *model.Error
+	if !errors.As(err, &e) || e.Code != model.ContextOverflow {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestFallbackAfterAnAnswer: if the one who asked fails with the answer, another
+// begins the step anew.
+func TestFallbackAfterAnAnswer(t *testing.T) {
+	asks := &outcomes{list: []outcome{{reply: &model.Reply{Suspend: &model.Suspension{Kind: model.Sampling}}}, fail(model.Misconfigured)}}
+	other := &asker{}
+	m := model.Fallback([]model.Alternative{{Name: "A", Model: asks}, {Name: "B", Model: other}}, time.Minute, (&clock{}).Now)
+	reply, _, err := generate(m)
+	if err != nil || reply.Suspend == nil {
+		t.Fatal(reply, err)
+	}
+	var last *model.Reply
+	for r, err := range m.Generate(t.Context(), &model.Request{Asked: reply.Suspend, Answer: &model.Answer{Action: model.Cancel}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	if last == nil || last.Suspend == nil || last.Suspend.Kind != model.Approval {
+		t.Errorf("the other one was not asked anew: %+v", last)
+	}
+}
+
+func TestWindowed(t *testing.T) {
+	inner := &outcomes{list: []outcome{done}}
+	m := model.Windowed(inner, 100, 20)
+	for tokens, fits := range map[int64]bool{0: true, 80: true, 81: false} {
+		var err error
+		for _, e := range m.Generate(t.Context(), &model.Request{Tokens: tokens}) {
+			err = e
+		}
+		var e *model.Error
+		if fits != (err == nil) || !fits && (!errors.As(err, &e) || e.Code != model.ContextOverflow || !strings.Contains(e.Message, "context_window is 100")) {
+			t.Errorf("%d tokens: %v", tokens, err)
+		}
+	}
+	if len(inner.calls) != 2 {
+		t.Errorf("%d calls", len(inner.calls))
+	}
+}
+
+func TestBlankAnswers(t *testing.T) {
+	r := run(t.Context(), &outcomes{list: []outcome{{reply: &model.Reply{Content: content(" \n ")}}}}, model.Policy{Rand: func() float64 { return 0 }})
+	if r.code() != model.Empty {
+		t.Errorf("%+v", r)
+	}
+}

@@ -44,6 +44,8 @@ type Request struct {
 	// reply of the turn must match; nil for text. With tools System says it too,
 	// since few services hold a model to a schema that may call tools meanwhile.
 	OutputSchema json.RawMessage
+	// Tokens is about how many tokens the request has; 0 where nobody wants to know.
+	Tokens int64
 	// Notice tells the person who waits what happens, such as "waiting 2s
 	// because of a rate limit". It may be nil; use [Request.Notify].
 	Notice func(text string)

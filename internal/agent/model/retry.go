@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
+
+	"google.golang.org/genai"
 )
 
 // The waits of [Retrying].
@@ -54,11 +57,13 @@ func (r *retrying) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply,
 			if err == nil {
 				return
 			}
-			wait, err := r.plan(ctx, err, used, attempts)
+			failed := err
+			wait, err := r.plan(ctx, failed, used, attempts)
 			if err != nil {
-				yield(nil, err)
+				yield(nil, withUsage(err, &lost))
 				return
 			}
+			lost.Add(UsageOf(failed))
 			again := ""
 			if partial {
 				again = "; the answer starts again"
@@ -79,14 +84,11 @@ func (r *retrying) attempt(ctx context.Context, req *Request, lost *Usage, yield
 		if err != nil {
 			return partial, err
 		}
-		if !reply.Partial && *lost != (Usage{}) {
-			reply = withUsage(reply, lost)
-		}
 		if !reply.Partial && isEmpty(reply) {
-			if reply != nil && reply.Usage != nil {
-				*lost = *reply.Usage
-			}
-			return partial, &Error{Code: Empty, Reason: reply.FinishReason, Message: "the model gave an empty answer"}
+			return partial, &Error{Code: Empty, Reason: reply.FinishReason, Message: "the model gave an empty answer", Usage: reply.Usage}
+		}
+		if !reply.Partial {
+			reply = counting(reply, lost)
 		}
 		if !yield(reply, nil) || !reply.Partial {
 			return partial, nil
@@ -96,8 +98,11 @@ func (r *retrying) attempt(ctx context.Context, req *Request, lost *Usage, yield
 	return partial, &Error{Code: Empty, Message: "the model gave no answer"}
 }
 
-// withUsage is a reply that also counts what others used.
-func withUsage(reply *Reply, lost *Usage) *Reply {
+// counting is a reply that also counts what failed calls before it used.
+func counting(reply *Reply, lost *Usage) *Reply {
+	if *lost == (Usage{}) {
+		return reply
+	}
 	own, usage := *reply, *lost
 	usage.Add(reply.Usage)
 	own.Usage = &usage
@@ -199,10 +204,17 @@ func isEmpty(r *Reply) bool {
 	}
 	if r.Content != nil {
 		for _, p := range r.Content.Parts {
-			if !IsBlank(p) {
+			if !IsBlank(p) && !isSpace(p) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// isSpace reports whether a part is nothing but blank text that is to be shown.
+func isSpace(p *genai.Part) bool {
+	rest := *p
+	rest.Text = ""
+	return !p.Thought && p.Text != "" && strings.TrimSpace(p.Text) == "" && IsBlank(&rest)
 }

@@ -121,6 +121,9 @@ type Artifact struct {
 // Suspension is package model's, since a model may suspend too.
 type Suspension = model.Suspension
 
+// Sampling is the kind of a suspension that package model has.
+const Sampling = model.Sampling
+
 // Answer is package model's.
 type Answer = model.Answer
 

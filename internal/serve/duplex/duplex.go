@@ -258,6 +258,9 @@ func (c *Conn) ask(ctx context.Context, method string, params any) (json.RawMess
 	case m := <-reply:
 		return m.Result, m.Failure()
 	case <-ctx.Done():
+		if note, err := rpc.Withdrawn(id, context.Cause(ctx)); err == nil {
+			_ = c.cfg.Send(note) // the question stands open with the client else
+		}
 		return nil, context.Cause(ctx)
 	}
 }

@@ -146,11 +146,15 @@ func Answer(q *session.Suspension, result json.RawMessage) session.Answer {
 	return a
 }
 
-// Unanswered is the answer of a client that was asked and gave none. One that does
-// not let its model answer has declined.
-func Unanswered(q *session.Suspension, reason string) session.Answer {
+// UserRejected is the code of the error with which a client says that its user does
+// not let its model answer (client/sampling, "Error Handling").
+const UserRejected = -1
+
+// Unanswered is the answer of a client that was asked and gave none. One whose user
+// does not let its model answer has declined; code is that of its error, 0 for none.
+func Unanswered(q *session.Suspension, reason string, code int) session.Answer {
 	a := session.Answer{CallID: q.CallID, ID: q.ID, Action: model.Cancel, Reason: reason}
-	if q.Kind == model.Sampling {
+	if q.Kind == model.Sampling && code == UserRejected {
 		a.Action = model.Decline
 	}
 	return a

@@ -103,10 +103,13 @@ func TestSampled(t *testing.T) {
 	if got := Answer(sampling("{}"), nil); got.Action != model.Cancel || got.Reason == "" {
 		t.Errorf("nothing: %+v", got)
 	}
-	if got := Unanswered(sampling("{}"), "r"); got.Action != model.Decline || got.ID != "q3" || got.Reason != "r" {
+	if got := Unanswered(sampling("{}"), "r", -1); got.Action != model.Decline || got.ID != "q3" || got.Reason != "r" {
 		t.Errorf("unanswered: %+v", got)
 	}
-	if got := Unanswered(approval, "r"); got.Action != model.Cancel {
+	if got := Unanswered(sampling("{}"), "r", -32603); got.Action != model.Cancel {
+		t.Errorf("a failure is no refusal: %+v", got)
+	}
+	if got := Unanswered(approval, "r", -1); got.Action != model.Cancel {
 		t.Errorf("unanswered: %+v", got)
 	}
 }

@@ -104,6 +104,9 @@ func (a *asker) ask(ctx context.Context, method string, params any) (json.RawMes
 	case <-a.gone:
 		return nil, errGone
 	case <-ctx.Done():
+		if note, err := rpc.Withdrawn(id, context.Cause(ctx)); err == nil {
+			_ = a.out.notify(note) // the question stands open with the client else
+		}
 		return nil, context.Cause(ctx)
 	}
 }

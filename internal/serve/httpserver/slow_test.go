@@ -137,8 +137,8 @@ func TestA08NeverReads(t *testing.T) {
 					}
 					if endpoint, ok := strings.CutPrefix(line, "data: "); ok {
 						c := &sseClient{&eventReader{t: t}, s, s.at(strings.TrimSpace(endpoint)), ""}
-						c.post(202, callOf(1, "flood"))
 						c.post(202, callOf(2, "wait"))
+						c.post(202, callOf(1, "flood")) // the last, since it ends the session
 					}
 				}
 			}

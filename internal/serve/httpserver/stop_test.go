@@ -158,6 +158,7 @@ func TestStopBusyConnection(t *testing.T) {
 	c.want("elicitation/create")
 	begun := time.Now()
 	s.stop()
+	c.want("notifications/cancelled") // of the question
 	c.want(turns.ErrStopping.Error())
 	c.end()
 	s.waitEnd()

@@ -237,6 +237,12 @@ func Notification(method string, params any) ([]byte, error) {
 	}{"2.0", method, params})
 }
 
+// Withdrawn is the notification that nobody waits for the answer to a request of ours
+// any more (basic/utilities/cancellation).
+func Withdrawn(id string, why error) ([]byte, error) {
+	return Notification(Cancelled, map[string]string{"requestId": id, "reason": why.Error()})
+}
+
 // ErrRefused says that the client answered a request of ours with an error.
 var ErrRefused = errors.New("the client refused the request")
 
@@ -249,7 +255,27 @@ func (m *Message) Failure() error {
 	if json.Unmarshal(m.Error, &e) != nil {
 		return ErrRefused
 	}
-	return fmt.Errorf("%w: %s (%d)", ErrRefused, e.Message, e.Code)
+	return &refusal{e}
+}
+
+// refusal is an [ErrRefused] with what the client said.
+type refusal struct{ said Error }
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%v: %s (%d)", ErrRefused, r.said.Message, r.said.Code)
+}
+
+// Is makes it an ErrRefused.
+func (r *refusal) Is(target error) bool { return target == ErrRefused }
+
+// CodeOf is the code of the error with which a client answered a request of ours; 0
+// for any other error.
+func CodeOf(err error) int {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.said.Code
+	}
+	return 0
 }
 
 func orNull(id json.RawMessage) json.RawMessage {

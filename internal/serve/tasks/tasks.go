@@ -292,7 +292,7 @@ func (t *Task) Ask(ctx context.Context, questions []*session.Suspension) []sessi
 	for _, q := range questions {
 		a, ok := t.answers[q.CallID]
 		if !ok {
-			a = elicit.Unanswered(q, reason)
+			a = elicit.Unanswered(q, reason, 0)
 		}
 		answers = append(answers, a)
 	}

@@ -28,7 +28,7 @@ func (p *Player) explain(agent string, r *request, way []*node) string {
 		}
 	}
 	return fmt.Sprintf("no recorded exchange of agent %q matches this request. The closest is exchange %d of %s, which differs in %s (- recorded, + now):\n%s"+
-		"If that is meant, record again with --record FILE", agent, x.number, p.name, shorten(strings.Join(names, ", "), 0, 300), out.String())
+		"If that is meant, record again: with --record FILE, or adkmcp test --live", agent, x.number, p.name, shorten(strings.Join(names, ", "), 0, 300), out.String())
 }
 
 // agents names those of the recording.

@@ -67,7 +67,7 @@ func TestDifferences(t *testing.T) {
 			if !errors.As(h.err, &e) || e.Code != model.Misconfigured || len(h.Events) != 1 {
 				t.Fatalf("got %v", h.Events)
 			}
-			for _, want := range []string{"no recorded exchange of agent \"a\" matches this request", fmt.Sprintf("exchange %d of recording.json", c.number), c.want, "record again with --record FILE"} {
+			for _, want := range []string{"no recorded exchange of agent \"a\" matches this request", fmt.Sprintf("exchange %d of recording.json", c.number), c.want, "record again: with --record FILE"} {
 				if !strings.Contains(e.Message, want) {
 					t.Errorf("the message lacks %q:\n%s", want, e.Message)
 				}
