@@ -62,11 +62,11 @@ type Agent struct {
 type Limits struct {
 	MaxModelCalls  int      `yaml:"max_model_calls" default:"50" min:"1" doc:"Model calls of one turn."`
 	MaxTotalTokens int64    `yaml:"max_total_tokens" default:"200000" min:"1" doc:"Tokens of one turn, as the model's service counts them."`
-	MaxCost        float64  `yaml:"max_cost" min:"0" doc:"US dollars of one turn; needs the model's price."` // 0 for none
+	MaxCost        float64  `yaml:"max_cost" min:"0.000001" doc:"US dollars of one turn; needs the model's price."` // 0 for none
 	Timeout        Duration `yaml:"timeout" default:"10m" doc:"How long one turn may take."`
 
 	MaxConversationTokens int64   `yaml:"max_conversation_tokens" min:"1" doc:"Tokens of one conversation; after that it takes no more turns."` // 0 for none
-	MaxConversationCost   float64 `yaml:"max_conversation_cost" min:"0" doc:"US dollars of one conversation; needs the model's price."`         // 0 for none
+	MaxConversationCost   float64 `yaml:"max_conversation_cost" min:"0.000001" doc:"US dollars of one conversation; needs the model's price."`         // 0 for none
 }
 
 // Serve says how the agent looks as an MCP tool.

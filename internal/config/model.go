@@ -16,7 +16,7 @@ const (
 // Model names a model and how to reach it. In YAML it is a name, a
 // provider/name, or a mapping.
 type Model struct {
-	Provider string            `yaml:"provider" env:"true" enum:"gemini,openai,openai-compatible,anthropic,host,scripted,replay" why:"this version has no other" doc:"Who runs the model; derived from the name where it can be."`
+	Provider string            `yaml:"provider" env:"true" enum:"gemini,openai,openai-compatible,ollama,anthropic,host,scripted,replay" why:"this version has no other" doc:"Who runs the model; derived from the name where it can be."`
 	Name     string            `yaml:"name" env:"true" doc:"The model's name, such as gemini-flash-latest."`
 	BaseURL  string            `yaml:"base_url" env:"true" doc:"Another address of the provider's API."`
 	APIKey   Secret            `yaml:"api_key" env:"true" doc:"The key, best as ${VAR}; by default the provider's own variables."`

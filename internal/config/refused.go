@@ -30,6 +30,15 @@ var refusedKeys = map[reflect.Type]map[string]string{
 		"disallow_transfer_to_parent": notBuilt + "; without sub_agents nothing is transferred",
 		"disallow_transfer_to_peers":  notBuilt + "; without sub_agents nothing is transferred",
 	},
+	reflect.TypeFor[Model](): {
+		"max_tokens":            "use max_output_tokens",
+		"max_completion_tokens": "use max_output_tokens",
+		"stop_sequences":        "use stop",
+		"reasoning_effort":      "use thinking",
+		"thinking_config":       "use thinking",
+		"options":               "use extra_body for what a server has beyond the API",
+		"fallbacks":             "use fallback",
+	},
 	reflect.TypeFor[Tool](): {
 		"code":                 noPython + "use shell or http",
 		"func":                 noPython + "use shell or http",

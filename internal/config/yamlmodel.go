@@ -25,8 +25,22 @@ func (m *Model) DecodeYAML(c *strictyaml.Cursor) {
 	default:
 		c.Wrong("a model's name or a mapping")
 	}
-	if m.Name != "" && c.Node().Get("provider") == nil {
+	switch {
+	case m.Provider == ollama:
+		m.atOllama()
+	case m.Name != "" && c.Node().Get("provider") == nil:
 		m.derive(c)
+	}
+}
+
+// ollama is Ollama's name for people; it has the API of others.
+const ollama = "ollama"
+
+// atOllama makes it a model of Ollama on this machine, unless base_url says else.
+func (m *Model) atOllama() {
+	m.Provider = Compatible
+	if m.BaseURL == "" {
+		m.BaseURL = ollamaURL
 	}
 }
 
@@ -59,11 +73,9 @@ func (m *Model) derive(c *strictyaml.Cursor) {
 			m.Provider, m.Name = provider, name
 			return
 		}
-		if provider == "ollama" {
-			m.Provider, m.Name = Compatible, name
-			if m.BaseURL == "" {
-				m.BaseURL = ollamaURL
-			}
+		if provider == ollama {
+			m.Name = name
+			m.atOllama()
 			return
 		}
 	}

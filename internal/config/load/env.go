@@ -115,7 +115,8 @@ func (f *file) missing(p *strictyaml.Path, names []string) {
 
 // notSet remembers that the place has no value, and says so.
 func (f *file) notSet(p *strictyaml.Path, name string) (s strictyaml.Severity, hint, message string) {
-	f.Unset[p.String()], f.Agent.Incomplete = true, true
+	f.Unset[p.String()] = true
+	f.Agent.Incomplete = f.Agent.Incomplete || !f.unasked(p)
 	s = strictyaml.Error
 	if f.opts.Validate {
 		s = strictyaml.Warning
@@ -130,9 +131,16 @@ func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
 	t, names := vars.Resolve(f.Agent.LookupEnv)
 	for _, name := range names {
 		severity, hint, message := f.notSet(c.Path(), name)
-		c.Report(severity, hint, message)
+		if !f.unasked(c.Path()) {
+			c.Report(severity, hint, message)
+		}
 	}
 	return t.Plain(), len(names) == 0
+}
+
+// unasked reports whether a value is a model's that is not asked.
+func (f *file) unasked(p *strictyaml.Path) bool {
+	return f.opts.Unasked && (p.String() == "model" || strings.HasPrefix(p.String(), "model."))
 }
 
 // template replaces the variables of t and gives their values.

@@ -37,6 +37,9 @@ type Options struct {
 	LookupEnv func(name string) (string, bool)
 	// Validate makes a variable that is not set a warning instead of an error.
 	Validate bool
+	// Unasked means that no model is asked, since a recording plays: what a model wants
+	// of the environment is of no matter then.
+	Unasked bool
 	// Logger hears at debug level of files that are left alone. It may be nil.
 	Logger *slog.Logger
 }

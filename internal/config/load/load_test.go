@@ -263,7 +263,7 @@ serve:
 		t.Errorf("shown: %s", got)
 	}
 	for _, want := range []string{
-		"model.provider: want gemini, openai, openai-compatible, anthropic, host, scripted or replay", "model.base_url: want a URL", "model.headers.A: the value holds", "model.retries: want a whole number", "model.timeout: want a length",
+		"model.provider: want gemini, openai, openai-compatible, ollama, anthropic, host, scripted or replay", "model.base_url: want a URL", "model.headers.A: the value holds", "model.retries: want a whole number", "model.timeout: want a length",
 		"tools[0].shell.command[0]: there is no program ${S}/x", "tools[0].shell.dir: there is no folder ${S}", "tools[1].shell[0]: there is no program ${S}",
 		"tools[2].shell.interpreter[0]: there is no program", "tools[3].args.root: there is no folder ${S}", "tools[4].http.url: a URL begins with",
 		"tools[5].http.url: not a template", "tools[5].http.headers.A: the value holds", "tools[5].http.body.json: the value of a variable",

@@ -35,7 +35,7 @@ func Check(f *check.File) {
 	}
 	c.generation(chain)
 	c.budgets(chain)
-	c.compaction()
+	c.compaction(chain)
 	for _, l := range chain {
 		c.hosted(l)
 	}
@@ -166,10 +166,24 @@ func (c *checker) budgets(chain []link) {
 			continue
 		}
 		for _, l := range chain {
-			if l.Price == nil && l.Provider != config.Scripted && l.Provider != "" && c.OK(l.at) {
-				c.errorf(p, "add price: {input: 1.25, output: 10} to it, in US dollars for a million tokens", "nobody knows what the model %s costs", named(l))
+			c.priced(l, p, "")
+		}
+		for i := range c.Agent.Tools {
+			if inner := c.Agent.Tools[i].Agent; inner != nil && inner.Agent != nil {
+				c.priced(link{&inner.Agent.Model, check.At("tools").Index(i)}, p, " of the agent "+inner.Agent.Name)
 			}
 		}
+	}
+}
+
+// priced sees that a limit of cost at p can count a model.
+func (c *checker) priced(l link, p *strictyaml.Path, whose string) {
+	switch {
+	case !c.OK(l.at) || l.Provider == "" || l.Provider == config.Scripted:
+	case l.Provider == config.Host:
+		c.errorf(p, "remove it, and set limits.max_model_calls", "a host does not say what its model uses, so the cost of the model host%s cannot be known", whose)
+	case l.Price == nil:
+		c.errorf(p, "add price: {input: 1.25, output: 10} to it, in US dollars for a million tokens", "nobody knows what the model %s%s costs", named(l), whose)
 	}
 }
 
@@ -182,11 +196,14 @@ func named(l link) string {
 }
 
 // compaction checks the two pairs of keys (ADK, EventsCompactionConfig).
-func (c *checker) compaction() {
+func (c *checker) compaction(chain []link) {
 	p := check.At("events_compaction_config")
 	s := c.Agent.Compaction
 	if s == nil || !c.OK(p) {
 		return
+	}
+	if chain[0].Provider == config.Host {
+		c.errorf(p, "remove it, or name another model", "the calling host's model is not asked for summaries")
 	}
 	pair := func(has, other bool, first, second string) {
 		if has != other {

@@ -48,13 +48,31 @@ func (c *checker) settings(l link) {
 			c.errorf(p, hint, "the provider %s has no %s", l.Provider, key)
 		}
 	}
+	if strings.Contains(string(l.ExtraBody), "${") {
+		c.errorf(l.at.Key("extra_body"), "put what is secret into api_key or headers", "variables are not replaced in extra_body")
+	}
 	switch l.Provider {
+	case config.Gemini:
+		c.gemini(l)
 	case config.OpenAI:
 		c.openai(l)
 	case config.Compatible:
 		c.words(l)
 	case config.Anthropic:
 		c.anthropic(l)
+	}
+}
+
+// gemini checks what the API refuses (GenerationConfig).
+func (c *checker) gemini(l link) {
+	const most = 5
+	if len(l.Stop) > most {
+		c.errorf(l.at.Key("stop"), "keep "+count(most, "texts"), "Gemini takes no more than %s", count(most, "stop texts"))
+	}
+	for _, key := range []string{"stop_sequences", "stopSequences"} {
+		if p := check.At("generate_content_config").Key(key); c.node(p) != nil && c.Agent.Generate != nil && len(c.Agent.Generate.StopSequences) > most {
+			c.errorf(p, "keep "+count(most, "texts"), "Gemini takes no more than %s", count(most, "stop texts"))
+		}
 	}
 }
 
@@ -69,9 +87,9 @@ func (c *checker) openai(l link) {
 		c.errorf(c.place(l.at.Key("max_output_tokens")), "make it larger", "OpenAI wants %s at least", count(least, "tokens"))
 	}
 	thinks := reasoning().MatchString(l.Name) && (l.Thinking == nil || l.Thinking.Effort != config.NoThinking)
-	for _, key := range []string{"temperature", "top_p"} {
-		if p := l.at.Key(key); c.node(p) != nil && thinks {
-			c.warnf(p, "remove it, or write thinking: none where the model takes that", "%s refuses %s while it thinks", c.shown(l), key)
+	for key, set := range map[string]bool{"temperature": l.Temperature != nil, "top_p": l.TopP != nil} {
+		if set && thinks {
+			c.warnf(c.place(l.at.Key(key)), "remove it, or write thinking: none where the model takes that", "%s refuses %s while it thinks", c.shown(l), key)
 		}
 	}
 }
@@ -86,7 +104,7 @@ func (c *checker) words(l link) {
 // anthropic checks what the Messages API refuses together ("Extended thinking",
 // feature compatibility).
 func (c *checker) anthropic(l link) {
-	p := l.at.Key("thinking")
+	p := c.place(l.at.Key("thinking"))
 	if l.Thinking == nil || l.Thinking.Effort == config.NoThinking {
 		return
 	}
@@ -95,7 +113,7 @@ func (c *checker) anthropic(l link) {
 	case budget > 0 && budget < least:
 		c.errorf(p, "write thinking: 1024, or a word", "Anthropic wants %s of thinking at least", count(least, "tokens"))
 	case budget > 0 && l.MaxOutputTokens != nil && *l.MaxOutputTokens <= budget:
-		c.errorf(l.at.Key("max_output_tokens"), "make it larger", "must be more than the %s of thinking, which count too", count(budget, "tokens"))
+		c.errorf(c.place(l.at.Key("max_output_tokens")), "make it larger", "max_output_tokens must be more than the %s of thinking, which count too", count(budget, "tokens"))
 	}
 	if q := l.at.Key("temperature"); l.Temperature != nil && *l.Temperature != 1 {
 		c.errorf(c.place(q), "remove it", "Anthropic takes no temperature but 1 beside thinking")
