@@ -16,6 +16,7 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/tape"
 	"github.com/adkmcp/adkmcp/internal/serve"
 )
 
@@ -33,7 +34,7 @@ type callOptions struct {
 	patience                                time.Duration // for the server to show its tools
 	timeout                                 time.Duration // for the answer
 	logs                                    *streams.Log
-	tape                                    tape
+	tape                                    tape.Tape
 }
 
 func (a *app) callCommand(logs *streams.Log) *cobra.Command {
@@ -62,7 +63,7 @@ fill in a form. Elsewhere the server is told that nobody can be asked, unless
 		},
 	}
 	f := cmd.Flags()
-	o.tape.flags(f)
+	o.tape.Flags(f)
 	f.StringVar(&o.url, "url", "", "connect to a server over streamable HTTP instead of starting one; over the deprecated SSE if the path ends in /sse")
 	f.StringVar(&o.tokenEnv, "token-env", "", "with --url: the environment variable that holds the bearer token")
 	f.StringVar(&o.tool, "tool", "", "which tool to call, where the server has several")
@@ -179,7 +180,7 @@ func saidBy(err error) error { return errors.New(show.Plain(err.Error())) }
 // server decides which server is meant and what is asked of it.
 func (a *app) server(o *callOptions, args, command []string) (*mcphost.Server, string, error) {
 	switch {
-	case o.tape != (tape{}) && (len(command) > 0 || o.url != ""):
+	case o.tape != (tape.Tape{}) && (len(command) > 0 || o.url != ""):
 		return nil, "", usageError("--record and --replay are for call PATH, which starts the server itself")
 	case len(command) > 0 && len(args) == 1 && o.url == "":
 		return a.program(command, nil), args[0], nil
@@ -204,7 +205,7 @@ func (a *app) server(o *callOptions, args, command []string) (*mcphost.Server, s
 	if o.logs.File != "" {
 		serve = append(serve, "--log-file", o.logs.File)
 	}
-	serve = append(serve, o.tape.args()...)
+	serve = append(serve, o.tape.Args()...)
 	return a.program(append(serve, "--", args[0]), ownVariable), args[1], nil
 }
 

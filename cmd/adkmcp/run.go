@@ -16,6 +16,7 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/prompt"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/show"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/tape"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/agent/transcript"
@@ -30,7 +31,7 @@ const maxRequest = 4 << 20
 type runOptions struct {
 	json    bool
 	approve string
-	tape    tape
+	tape    tape.Tape
 	logs    *streams.Log
 }
 
@@ -56,7 +57,7 @@ stay without an answer, and the agent is told so.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print every event as a line of JSON")
-	o.tape.flags(cmd.Flags())
+	o.tape.Flags(cmd.Flags())
 	cmd.Flags().StringVar(&o.approve, "approve", string(prompt.Ask), "what becomes of tool calls that want approval: ask, deny or allow")
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/tape"
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
@@ -40,7 +41,7 @@ type serveOptions struct {
 	drain          time.Duration
 	bounds         house.Bounds
 	logs           *streams.Log
-	tape           tape
+	tape           tape.Tape
 }
 
 // httpFlags go with --http and --sse only.
@@ -83,7 +84,7 @@ and exits with 0. A second signal does not wait for running turns.`,
 }
 
 func (o *serveOptions) flags(f *pflag.FlagSet) {
-	o.tape.flags(f)
+	o.tape.Flags(f)
 	f.BoolVar(&o.stdio, "stdio", false, "serve on standard input and output (the default)")
 	f.StringVar(&o.http, "http", "", "serve streamable HTTP on HOST:PORT, or on :PORT of the loopback interface")
 	f.StringVar(&o.sse, "sse", "", "serve the deprecated HTTP+SSE transport on HOST:PORT, beside streamable HTTP")

@@ -120,6 +120,59 @@ tools:
 	}
 }
 
+// TestRecordingSpares: what cannot be recorded is found out before anything is asked,
+// and a file that is no recording stays what it is.
+func TestRecordingSpares(t *testing.T) {
+	dir := t.TempDir()
+	agent := filepath.Join(dir, "agent.yaml")
+	if err := os.WriteFile(agent, []byte("name: a\ninstruction: x\nmodel: {provider: scripted, script: [{steps: [{reply: hi}]}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	borrower := filepath.Join(dir, "borrower.yaml")
+	if err := os.WriteFile(borrower, []byte("name: b\ninstruction: x\nmodel: host\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, tape, says string }{
+		{agent, agent, "is no recording"},
+		{agent, filepath.Join(dir, "none", "x.json"), "there is no folder"},
+		{agent, dir, "is no file"},
+		{borrower, filepath.Join(dir, "x.json"), "calling host's model"},
+	} {
+		got := inStillWorld(t, map[string]string{}, "run", "--record", c.tape, c.file, "hello")
+		if got.code != exitUsage || !strings.Contains(got.stderr, c.says) || got.stdout != "" {
+			t.Errorf("%s: %+v", c.says, got)
+		}
+	}
+	if !strings.HasPrefix(string(mustRead(t, agent)), "name: a") {
+		t.Error("the agent file is gone")
+	}
+	for range 2 { // a recording takes the place of another
+		if got := inStillWorld(t, map[string]string{}, "run", "--record", filepath.Join(dir, "x.json"), agent, "hello"); got.code != exitOK {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestReplayWantsNoKey: a variable that only the model wants may be missing.
+func TestReplayWantsNoKey(t *testing.T) {
+	dir := t.TempDir()
+	file, tape := filepath.Join(dir, "agent.yaml"), filepath.Join(dir, "tape.json")
+	m, _ := swaps[2].start(t, []spoken{{"hello", nil}})
+	text := fmt.Sprintf("name: a\ninstruction: x\nmodel: {provider: openai-compatible, name: m, base_url: %s, api_key: \"${TEAM_KEY}\"}\n", m.BaseURL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := inStillWorld(t, map[string]string{"TEAM_KEY": key}, "run", "--record", tape, file, "hi"); got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	if got := inStillWorld(t, map[string]string{}, "run", "--replay", tape, file, "hi"); got.code != exitOK || !strings.Contains(got.stdout, "hello") {
+		t.Errorf("%+v", got)
+	}
+	if got := inStillWorld(t, map[string]string{}, "run", file, "hi"); got.code != exitFailed || !strings.Contains(got.stderr, "TEAM_KEY") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)

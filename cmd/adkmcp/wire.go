@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/tape"
 	"github.com/adkmcp/adkmcp/internal/config/load"
 	"github.com/adkmcp/adkmcp/internal/config/report"
 )
@@ -31,7 +32,7 @@ type opening struct {
 	bounds house.Bounds
 	// login: a person at the terminal can be sent to log in to an MCP server.
 	login bool
-	tape  tape
+	tape  tape.Tape
 }
 
 // names are those of the agents.
@@ -82,7 +83,7 @@ func (a *app) open(logs *streams.Log, paths []string, how opening) (*opened, err
 }
 
 func (a *app) build(o *opened, paths []string, how *opening) error {
-	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: o.log})
+	agents, problems, err := load.Agents(paths, load.Options{LookupEnv: a.lookup, Logger: o.log, Unasked: how.tape.Replay != ""})
 	printing := report.Text(a.stderr, problems)
 	switch {
 	case err != nil:
@@ -99,8 +100,8 @@ func (a *app) build(o *opened, paths []string, how *opening) error {
 	if how.login {
 		options.Login = a.login
 	}
-	if o.endTape, err = how.tape.insert(&options, a.redact.Text); err != nil {
-		return err
+	if o.endTape, err = how.tape.Insert(&options, a.redact.Text); err != nil {
+		return usageError("%w", err)
 	}
 	if o.House, problems = house.Build(options); len(problems) > 0 {
 		return errors.Join(report.Text(a.stderr, problems), &exitError{code: exitFailed})

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
+	"sync"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/trial"
@@ -21,6 +23,32 @@ type builder struct {
 	*Options
 	log     *slog.Logger
 	secrets []string // of all agents so far
+	current string   // the name of the case that runs
+}
+
+// byCase is a model that is another one in each case. Cases may ask the same and
+// hear something else, so each has its own part of the recording.
+func (b *builder) byCase(agent string, of func(name string) model.Model) model.Model {
+	return &byCase{b, agent, of, map[string]model.Model{}, sync.Mutex{}}
+}
+
+type byCase struct {
+	*builder
+	agent string
+	of    func(name string) model.Model
+	made  map[string]model.Model
+	mu    sync.Mutex
+}
+
+// Generate implements [model.Model].
+func (m *byCase) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := m.agent + " in " + m.current
+	if m.made[name] == nil {
+		m.made[name] = m.of(name)
+	}
+	return m.made[name].Generate(ctx, req)
 }
 
 // build is a [trial.Build].
@@ -39,9 +67,11 @@ func (b *builder) build(ctx context.Context, f *testfile.File, around trial.Arou
 	o := house.Options{Agents: []*config.Agent{cfg}, Bounds: house.DefaultBounds(), Now: b.Now, NewID: b.NewID, Log: b.log, Version: b.Version, Around: around}
 	switch {
 	case models && t.player != nil:
-		o.Answer = t.player.Model
+		o.Answer = func(agent string) model.Model { return b.byCase(agent, t.player.Model) }
 	case models:
-		o.Listen = t.recorder.Around
+		o.Listen = func(agent string, m model.Model) model.Model {
+			return b.byCase(agent, func(name string) model.Model { return t.recorder.Around(name, m) })
+		}
 	}
 	h, problems := house.Build(o)
 	if len(problems) > 0 {
@@ -63,7 +93,7 @@ func unusable(file string) error { return fmt.Errorf("the agent file %s cannot b
 
 // load reads an agent file.
 func (b *builder) load(file string) (*config.Agent, error) {
-	agents, problems, err := load.Agents([]string{file}, load.Options{LookupEnv: b.LookupEnv, Logger: b.log})
+	agents, problems, err := load.Agents([]string{file}, load.Options{LookupEnv: b.LookupEnv, Logger: b.log, Unasked: !b.Live})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +108,7 @@ func (b *builder) load(file string) (*config.Agent, error) {
 // addJudge makes the judge, which is played or recorded as the agents are.
 func (b *builder) addJudge(built *trial.Built, f *testfile.File, t *tape, recorded bool) error {
 	if recorded && t.player != nil {
-		built.Judge = t.player.Model(trial.JudgeName)
+		built.Judge = b.byCase(trial.JudgeName, t.player.Model)
 		return nil
 	}
 	m, err := house.NewModel(&config.Agent{Name: trial.JudgeName, File: f.Path, Model: *f.Judge, LookupEnv: built.Config.LookupEnv}, b.Now, b.log)
@@ -88,7 +118,7 @@ func (b *builder) addJudge(built *trial.Built, f *testfile.File, t *tape, record
 	free := built.Close
 	built.Close = func() error { return errors.Join(m.Close(), free()) }
 	if built.Judge = m; recorded {
-		built.Judge = t.recorder.Around(trial.JudgeName, model.Model(m))
+		built.Judge = b.byCase(trial.JudgeName, func(name string) model.Model { return t.recorder.Around(name, m) })
 	}
 	if m.NotReady != nil {
 		return fmt.Errorf("the judge: %w", m.NotReady)

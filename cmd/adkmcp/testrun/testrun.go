@@ -76,7 +76,7 @@ func Run(ctx context.Context, o *Options, log *slog.Logger, paths []string) (pas
 		return false, errors.Join(o.report(problems), errors.New("the test files have problems"))
 	}
 	b := &builder{Options: o, log: log}
-	all, err := trial.Run(ctx, files, trial.Options{Build: b.build, Select: only, Now: o.Now, Printer: printer(o.Out)})
+	all, err := trial.Run(ctx, files, trial.Options{Build: b.build, Select: only, Now: o.Now, Printer: printer(o.Out), Begins: func(c *testfile.Case) { b.current = c.Name }})
 	for _, of := range all {
 		if of.Unsaved {
 			fmt.Fprintf(o.Err, "%s: the recording stays as it was, since not all cases ran to their end\n", of.File)

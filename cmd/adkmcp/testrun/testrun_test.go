@@ -103,7 +103,7 @@ func TestLiveThenReplay(t *testing.T) {
 		t.Fatalf("live: %v after %d requests\n%s", err, len(live.Requests()), out)
 	}
 	recording := read(t, "asker.recording.json")
-	if strings.Contains(recording, key) || !strings.Contains(recording, `"judge"`) || !strings.Contains(recording, `"inner"`) {
+	if strings.Contains(recording, key) || !strings.Contains(recording, `"judge in asks"`) || !strings.Contains(recording, `"inner in asks"`) {
 		t.Error(recording)
 	}
 

@@ -45,6 +45,9 @@ type heard struct {
 // take runs one case, the n-th of those that run. It has as long as one turn of
 // the agent may take.
 func (r *run) take(ctx context.Context, c *testfile.Case, n int) *Case {
+	if r.Begins != nil {
+		r.Begins(c)
+	}
 	start, limit := r.Now(), r.Config.Limits.Timeout.Std()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the case took longer than limits.timeout (%v)", limit))
 	defer cancel()

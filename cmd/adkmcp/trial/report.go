@@ -109,7 +109,12 @@ func reasons(c *Case) []string {
 		if f.Turn > 0 {
 			head = fmt.Sprintf("turn %d: %s", f.Turn, f.What)
 		}
-		lines = append(lines, oneLine(head))
+		for i, line := range strings.Split(head, "\n") { // such as what differs from a recording
+			if i > 0 {
+				line = "  " + line
+			}
+			lines = append(lines, oneLine(line))
+		}
 		if f.Want != "" {
 			lines = append(lines, "  want "+oneLine(f.Want), "  got  "+oneLine(f.Got))
 		}

@@ -59,7 +59,11 @@ func (s *stage) begin(c *testfile.Case) *scene {
 	for i := range c.Tools {
 		in := &c.Tools[i]
 		sc.roles[in.Tool] = &role{StandIn: in, places: map[string]int{}}
-		if of, _, other := strings.Cut(in.Tool, "/"); other && !slices.Contains(s.agents, of) {
+		of, tool, other := strings.Cut(in.Tool, "/")
+		if other && of == s.main.Name {
+			sc.failures = append(sc.failures, fmt.Sprintf("tools: write %s, without the name of the agent that the file is about", tool))
+		}
+		if other && !slices.Contains(s.agents, of) {
 			sc.failures = append(sc.failures, fmt.Sprintf("tools: %s is a tool of no agent here; the agents are %s", in.Tool, strings.Join(s.agents, ", ")))
 		}
 	}

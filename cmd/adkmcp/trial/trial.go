@@ -44,12 +44,15 @@ type Built struct {
 // the agents that are its tools.
 type Build func(ctx context.Context, f *testfile.File, around Around) (*Built, error)
 
-// Options are what [Run] needs; all but Select are required.
+// Options are what [Run] needs; all but Select and what is said to
+// be nil are required.
 type Options struct {
 	Build   Build
 	Select  *regexp.Regexp // matches the names of the cases that run; nil for all
 	Now     func() time.Time
 	Printer Printer
+	// Begins, if not nil, is told of each case before it runs.
+	Begins func(c *testfile.Case)
 }
 
 // Outcome is what came of one file.
@@ -123,6 +126,11 @@ func Run(ctx context.Context, files []*testfile.File, o Options) ([]*Outcome, er
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Path, err))
+		}
+		if err != nil && len(r.out.Cases) == 0 { // reports must not be silent about it
+			none := &Case{Name: "(all cases)", Line: 1, Status: Broken, Calls: []Call{}, Failures: []Failure{{What: "no case could be run: " + err.Error()}}}
+			r.out.Cases = append(r.out.Cases, none)
+			errs = append(errs, o.Printer.Case(r.out, none))
 		}
 		if len(r.out.Cases) > 0 {
 			all = append(all, r.out)

@@ -403,8 +403,16 @@ func TestNotBuilt(t *testing.T) {
 	s := newStand()
 	s.wrong = errors.New("there is no recording")
 	_, all, err := s.run(t, "text", "", "  - {name: a, request: say a, expect: {text: a}}", "  - {name: b, request: say b, expect: {text: b}}")
-	if len(all) != 0 || err == nil || err.Error() != "f1.test.yaml: there is no recording\nf2.test.yaml: there is no recording" {
+	if err == nil || err.Error() != "f1.test.yaml: there is no recording\nf2.test.yaml: there is no recording" {
 		t.Errorf("%v %v", all, err)
+	}
+	for _, of := range all { // reports say so too
+		if len(of.Cases) != 1 || of.Cases[0].Status != Broken || !strings.Contains(of.Cases[0].Failures[0].What, "there is no recording") {
+			t.Errorf("%+v", of)
+		}
+	}
+	if len(all) != 2 {
+		t.Errorf("%d files are told of", len(all))
 	}
 }
 

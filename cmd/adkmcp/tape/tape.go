@@ -1,0 +1,108 @@
+// Package tape lets commands record what the models of a house say, or play it in
+// their place.
+//
+// Start with [Tape].
+package tape
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
+	"github.com/adkmcp/adkmcp/internal/agent/model/replay"
+	"github.com/adkmcp/adkmcp/internal/config"
+)
+
+// Tape says whether what the models say is recorded, or played from a recording.
+type Tape struct {
+	Record, Replay string // files; empty for none, and never both
+}
+
+// Flags adds the flags that set it.
+func (t *Tape) Flags(f *pflag.FlagSet) {
+	f.StringVar(&t.Record, "record", "", "write what the models are asked and say into this file")
+	f.StringVar(&t.Replay, "replay", "", "play what --record wrote in place of the models; no key is needed")
+}
+
+// Args are the flags again, for a server that we start.
+func (t *Tape) Args() []string {
+	var all []string
+	if t.Record != "" {
+		all = append(all, "--record", t.Record)
+	}
+	if t.Replay != "" {
+		all = append(all, "--replay", t.Replay)
+	}
+	return all
+}
+
+// Insert lets the models of a house be recorded or played. The function ends the
+// recording, and writes it. An error is the user's.
+func (t *Tape) Insert(o *house.Options, redact func(string) string) (end func() error, err error) {
+	end = func() error { return nil }
+	switch {
+	case t.Record != "" && t.Replay != "":
+		return end, errors.New("--record and --replay exclude each other")
+	case t.Record != "":
+		if err := t.check(o.Agents); err != nil {
+			return end, err
+		}
+		r := replay.NewRecorder(t.Record, replay.Options{Redact: redact})
+		o.Listen, end = r.Around, r.Close
+	case t.Replay != "":
+		p, err := replay.Load(t.Replay, replay.Options{Redact: redact})
+		if err != nil {
+			return end, fmt.Errorf("--replay: %w", err)
+		}
+		o.Answer = p.Model
+	}
+	return end, nil
+}
+
+// check sees before anything is asked that the recording can be written, and that it
+// takes the place of nothing but another one.
+func (t *Tape) check(agents []*config.Agent) error {
+	if name := borrows(agents); name != "" {
+		return fmt.Errorf("--record: the agent %s has the calling host's model, of which nothing can be recorded: name another model", name)
+	}
+	dir := filepath.Dir(t.Record)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("--record: there is no folder %s", dir)
+	}
+	switch info, err := os.Stat(t.Record); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("--record: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("--record: %s is no file", t.Record)
+	}
+	if _, err := replay.Load(t.Record, replay.Options{Redact: func(s string) string { return s }}); err != nil {
+		return fmt.Errorf("--record: %s is there and is no recording; name another file or remove it", t.Record)
+	}
+	return nil
+}
+
+// borrows names an agent that has the model of whoever calls; empty for none.
+func borrows(agents []*config.Agent) string {
+	for _, cfg := range agents {
+		for _, m := range append([]config.Model{cfg.Model}, cfg.Model.Fallback...) {
+			if m.Provider == config.Host {
+				return cfg.Name
+			}
+		}
+		for i := range cfg.Tools {
+			if inner := cfg.Tools[i].Agent; inner != nil {
+				if name := borrows([]*config.Agent{inner.Agent}); name != "" {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
