@@ -66,7 +66,7 @@ type Limits struct {
 	Timeout        Duration `yaml:"timeout" default:"10m" doc:"How long one turn may take."`
 
 	MaxConversationTokens int64   `yaml:"max_conversation_tokens" min:"1" doc:"Tokens of one conversation; after that it takes no more turns."` // 0 for none
-	MaxConversationCost   float64 `yaml:"max_conversation_cost" min:"0.000001" doc:"US dollars of one conversation; needs the model's price."`         // 0 for none
+	MaxConversationCost   float64 `yaml:"max_conversation_cost" min:"0.000001" doc:"US dollars of one conversation; needs the model's price."`  // 0 for none
 }
 
 // Serve says how the agent looks as an MCP tool.

@@ -6,11 +6,11 @@
 //
 //   - settings.go says who is asked, and what of the agent file goes into every
 //     request;
-//   - request.go, messages.go, results.go and media.go build what is sent; package
+//   - request.go, describe.go, messages.go, results.go and media.go build what is sent; package
 //     dialect turns the tools' JSON Schema into what all servers take;
-//   - chunk.go and calls.go read the pieces of an answer, reply.go puts them
-//     together, finish.go and errors.go say what became of the call; kept.go holds
-//     what a server must get back.
+//   - package chunk reads the pieces of an answer, reply.go puts them together,
+//     finish.go and errors.go say what became of the call; kept.go holds what a
+//     server must get back.
 //
 // The API has no specification that all servers hold to. Requests keep to what the
 // strictest of them takes, answers are read with what the loosest of them sends:
@@ -73,7 +73,6 @@ type Deps struct {
 type Model struct {
 	name     string
 	timeout  time.Duration
-	log      *slog.Logger
 	settings settings
 	client   *wire.Client
 	tools    wire.Declarations
@@ -87,11 +86,11 @@ func New(cfg *config.Model, d Deps) (*Model, error) {
 		return nil, err
 	}
 	return &Model{
-		name: cfg.Name, timeout: cfg.Timeout.Std(), log: d.Log, settings: *s,
+		name: cfg.Name, timeout: cfg.Timeout.Std(), settings: *s,
 		client: wire.New(wire.Service{
 			Name: s.host, URL: s.url, Header: s.header, Who: s.who(), Model: cfg.Name, Secrets: s.secrets, Lookup: d.Lookup,
 		}),
-		tools: wire.Declarations{Service: s.host, Model: cfg.Name, Max: maxTools, Encode: declare, Log: d.Log},
+		tools: wire.Declarations{Service: s.host, Model: cfg.Name, Max: maxTools, Encode: s.declare, Log: d.Log},
 	}, nil
 }
 
@@ -148,9 +147,5 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 			return nil, wire.ErrBrokenOff
 		}
 	}
-	reply, err := answer.reply()
-	if answer.unknown {
-		m.log.DebugContext(ctx, "unknown finish reason, taken for being done", "model", m.name, "reason", answer.finish)
-	}
-	return reply, err
+	return answer.reply()
 }

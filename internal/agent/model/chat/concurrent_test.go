@@ -77,7 +77,7 @@ func BenchmarkStep(b *testing.B) {
 	for range 50 {
 		history = append(history, user("question"), said(&genai.Part{Text: strings.Repeat("answer ", 20)}))
 	}
-	image := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{InlineData: &genai.Blob{MIMEType: "image/png", Data: make([]byte, 4<<20)}}}}
+	image := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{InlineData: &genai.Blob{MIMEType: "image/png", Data: append([]byte(png), make([]byte, 4<<20)...)}}}}
 	for name, req := range map[string]*model.Request{
 		"small":       request(user("hi")),
 		"100messages": request(append(history, user("hi"))...),

@@ -17,10 +17,9 @@ func TestContract(t *testing.T) {
 				NoThoughts: m.Reasoning == "" && !m.InContent, NoImages: true, NoResultImages: true,
 				NoArgsOnWire: m.ObjectArgs, Who: "model.api_key",
 			}
-			url := ""
-			if m.Demands { // what a service demands is known by its address
-				url = "http://api.deepseek.com/v1"
-			}
+			url := map[string]string{ // what a service demands is known by its address
+				"DeepSeek": "http://api.deepseek.com/v1", "OpenAI": "http://api.openai.com/v1",
+			}[m.Name]
 			modeltest.Run(t, traits, func(t *testing.T) *modeltest.Fixture {
 				f := startAt(t, m, url, nil)
 				return &modeltest.Fixture{

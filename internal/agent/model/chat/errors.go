@@ -75,7 +75,7 @@ func readFailure(body []byte) failure {
 	case isSet(b.Detail) && !isSet(b.Message):
 		b.Message = b.Detail
 	}
-	f := failure{message: asText(b.Message), kind: asString(b.Type), code: asText(b.Code)}
+	f := failure{message: asText(b.Message), kind: asText(b.Type), code: asText(b.Code)}
 	if n, err := strconv.Atoi(f.code); err == nil {
 		f.code = ""
 		if n >= 400 && n < 600 {
@@ -85,10 +85,14 @@ func readFailure(body []byte) failure {
 	return f
 }
 
+// isSet reports whether a member is there and not null.
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
 // asText reads a text, or shows what there is instead.
 func asText(raw json.RawMessage) string {
-	if !isSet(raw) || raw[0] == '"' {
-		return asString(raw)
+	var s string
+	if !isSet(raw) || json.Unmarshal(raw, &s) == nil {
+		return s
 	}
 	return string(raw)
 }

@@ -129,14 +129,19 @@ func ask(ctx context.Context, m model.Model, req *model.Request) outcome {
 	return o
 }
 
-// code is that of the error or of the reply's problem.
-func (o outcome) code() model.Code {
+// problem is the error or the reply's problem, nil for none.
+func (o outcome) problem() *model.Error {
 	var e *model.Error
-	switch {
-	case errors.As(o.err, &e):
+	if !errors.As(o.err, &e) && o.reply != nil {
+		return o.reply.Problem
+	}
+	return e
+}
+
+// code is that of the problem.
+func (o outcome) code() model.Code {
+	if e := o.problem(); e != nil {
 		return e.Code
-	case o.reply != nil && o.reply.Problem != nil:
-		return o.reply.Problem.Code
 	}
 	return ""
 }

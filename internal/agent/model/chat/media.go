@@ -1,14 +1,14 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
-	"mime"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
@@ -114,29 +114,35 @@ func split(blobs []*genai.Blob) (pieces []piece, unreadable []*genai.Blob) {
 // shown turns data into the part that shows it (Chat Completions, content parts of
 // user messages).
 func shown(b *genai.Blob) (piece, bool) {
-	kind, _, err := mime.ParseMediaType(b.MIMEType)
-	if err != nil || len(b.Data) == 0 {
-		return piece{}, false
-	}
-	family, _, _ := strings.Cut(kind, "/")
-	switch kind {
+	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
+	case mediatype.Text:
+		return piece{text: string(b.Data)}, true
 	case "image/png", "image/jpeg", "image/webp", "image/gif":
 		return piece{other: imagePart{"image_url", imageURL{dataURL(kind, b.Data)}}}, true
-	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
-		return piece{other: audioPart{"input_audio", audioData{base64.StdEncoding.EncodeToString(b.Data), "wav"}}}, true
-	case "audio/mpeg", "audio/mp3":
-		return piece{other: audioPart{"input_audio", audioData{base64.StdEncoding.EncodeToString(b.Data), "mp3"}}}, true
 	case "application/pdf":
 		name := b.DisplayName
 		if name == "" {
 			name = "document.pdf"
 		}
 		return piece{other: filePart{"file", fileData{name, dataURL(kind, b.Data)}}}, true
-	}
-	if (family == "text" || kind == "application/json") && utf8.Valid(b.Data) {
-		return piece{text: string(b.Data)}, true
+	case "audio/wav", "audio/vnd.wave", "audio/mpeg":
+		if format := soundOf(b.Data); format != "" {
+			return piece{other: audioPart{"input_audio", audioData{base64.StdEncoding.EncodeToString(b.Data), format}}}, true
+		}
 	}
 	return piece{}, false
+}
+
+// soundOf is the format of sound by its first bytes, empty for none that is taken.
+func soundOf(data []byte) string {
+	const header = 12
+	switch {
+	case len(data) >= header && string(data[:4]) == "RIFF" && string(data[8:header]) == "WAVE":
+		return "wav"
+	case bytes.HasPrefix(data, []byte("ID3")), len(data) > 1 && data[0] == 0xff && data[1]&0xe6 == 0xe2: // a tag, or a frame of layer III
+		return "mp3"
+	}
+	return ""
 }
 
 func dataURL(kind string, data []byte) string {

@@ -61,8 +61,8 @@ type openCall struct {
 // wants it.
 func (m *Model) messages(req *model.Request) ([]message, error) {
 	c := &conversation{settings: &m.settings}
-	if req.System != "" {
-		c.messages = append(c.messages, message{Role: "system", Content: req.System})
+	if system := m.system(req); strings.TrimSpace(system) != "" {
+		c.messages = append(c.messages, message{Role: "system", Content: system})
 	}
 	for _, turn := range turns(req.Contents) {
 		var err error

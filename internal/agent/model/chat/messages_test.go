@@ -18,10 +18,10 @@ import (
 // the strictest templates want.
 func TestMessages(t *testing.T) {
 	long := strings.Repeat("x", 41)
-	image := &genai.Part{InlineData: &genai.Blob{MIMEType: "image/png; q=1", Data: []byte("pixels")}}
+	image := data("image/png; q=1", png)
 	withImage := result("b", "g", "two")
 	withImage.FunctionResponse.Parts = []*genai.FunctionResponsePart{
-		{InlineData: &genai.FunctionResponseBlob{MIMEType: "image/jpeg", Data: []byte("pixels")}},
+		{InlineData: &genai.FunctionResponseBlob{MIMEType: "image/jpeg", Data: []byte("\xff\xd8\xff\xe0")}},
 		{InlineData: &genai.FunctionResponseBlob{MIMEType: "video/mp4", Data: []byte("frames")}},
 	}
 	failed := &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "a", Name: "f", Response: map[string]any{"error": "broken"}}}
@@ -58,16 +58,14 @@ func TestMessages(t *testing.T) {
 		{"an empty turn of the user is none", []*genai.Content{user("a"), said(&genai.Part{Text: "x"}), user(""), said(&genai.Part{Text: "y"}), user("b")},
 			[]string{"user a", "assistant x\n\ny", "user b"}},
 		{"media", []*genai.Content{results(&genai.Part{Text: "see"}, image,
-			&genai.Part{InlineData: &genai.Blob{MIMEType: "audio/wav", Data: []byte("RIFF")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/mpeg", Data: []byte("ID3")}},
-			&genai.Part{InlineData: &genai.Blob{MIMEType: "application/pdf", Data: []byte("%PDF")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "text/csv", Data: []byte("a,b")}},
-			&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("\xff")}},
+			data("audio/wav", wav), data("audio/mpeg", "ID3"), data("application/pdf", "%PDF-"), data("text/csv", "a,b"), data("text/plain", "\xff"),
 			&genai.Part{FileData: &genai.FileData{MIMEType: "image/png", FileURI: "https://example.com/a.png"}})},
 			[]string{`user see + <image_url> + <input_audio> + <input_audio> + <file> + a,b + [left out, since you cannot read it: 1 bytes of type "text/plain"]` +
 				` + [left out, since you cannot read it: a file of type "image/png" at https://example.com/a.png]`}},
 		{"what other services do themselves", []*genai.Content{user("go"), said(
 			&genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "1+1"}}, &genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "2"}},
 			&genai.Part{ToolCall: &genai.ToolCall{}}, image, &genai.Part{Text: "two"}), user("ok")},
-			[]string{"user go", "assistant \n```\n1+1\n```\n\n```\n2\n```\n" + `[left out, since you cannot read it: 6 bytes of type "image/png; q=1"]two`, "user ok"}},
+			[]string{"user go", "assistant \n```\n1+1\n```\n\n```\n2\n```\n" + `[left out, since you cannot read it: 8 bytes of type "image/png; q=1"]two`, "user ok"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/chat/chunk"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
@@ -15,40 +16,39 @@ type gathering struct {
 	host   string // for messages
 	origin string
 
-	events  int
-	chosen  bool // some event had choices, as all but errors and counts have
-	parts   []*genai.Part
-	run     strings.Builder // text of the last of parts
-	back    kept            // of the thoughts
-	calls   callPieces
-	refused strings.Builder // why the model does not answer (OpenAI, refusal)
-	finish  string
-	unknown bool // finish is no word of the API's, and was taken for being done
-	usage   *model.Usage
+	events   int
+	chosen   bool // some event had choices, as all but errors and counts have
+	streamed bool // some piece said something, so that a message says it again
+	parts    []*genai.Part
+	run      strings.Builder // text of the last of parts
+	returns  bool            // thoughts go back as they came
+	details  []json.RawMessage
+	calls    chunk.Calls
+	refused  strings.Builder // why the model does not answer (OpenAI, refusal)
+	finish   string
+	usage    *model.Usage
 }
 
 // add takes the next event and gives what there is to show of it, nil for nothing.
 // Calls come with the whole answer only.
 func (g *gathering) add(data []byte) (*model.Reply, error) {
 	g.events++
-	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
+	c, err := chunk.Read(data)
+	if err != nil {
 		return nil, &model.Error{Code: model.StreamCut, Message: g.host + "'s answer could not be read", Err: err}
 	}
-	if isSet(c.Error) || c.Choices == nil && !isSet(c.Usage) {
+	if c.Odd {
 		if problem := inStream(data); problem != nil {
 			return nil, problem
 		}
 	}
-	g.chosen = g.chosen || c.Choices != nil
-	if u := asUsage(c.Usage); u != nil { // a running total
-		g.usage = u
+	g.chosen = g.chosen || c.Chosen
+	if c.Usage != nil { // a running total
+		g.usage = c.Usage
 	}
 	var shown []*genai.Part
 	for i := range c.Choices {
-		if c.Choices[i].Index == 0 {
-			shown = append(shown, g.choice(&c.Choices[i])...)
-		}
+		shown = append(shown, g.choice(&c.Choices[i])...)
 	}
 	if shown == nil {
 		return nil, nil
@@ -57,34 +57,79 @@ func (g *gathering) add(data []byte) (*model.Reply, error) {
 }
 
 // choice takes a piece of the answer and gives its text.
-func (g *gathering) choice(c *choice) []*genai.Part {
-	if finish := asString(c.Finish); finish != "" {
-		g.finish = finish
+func (g *gathering) choice(c *chunk.Choice) []*genai.Part {
+	switch wire.Finish(g.finish) {
+	case wire.Whole, wire.Unknown: // a last chunk may say another word than the one before
+		if c.Finish != "" {
+			g.finish = c.Finish
+		}
 	}
-	s := c.Delta
-	if s == nil {
-		s = c.Message
+	shown := g.delta(c.Delta)
+	if c.Message != nil {
+		shown = append(shown, g.message(c.Message)...)
 	}
+	return shown
+}
+
+// delta takes what is new.
+func (g *gathering) delta(s *chunk.Said) []*genai.Part {
 	if s == nil {
 		return nil
 	}
-	text, thought := asContent(s.Content)
-	if reasoning := asString(s.ReasoningContent); reasoning != "" {
-		g.back.Content = true
-		thought += reasoning
-	} else if thought == "" { // some servers send both
-		thought = asString(s.Reasoning)
+	g.streamed = g.streamed || s.Text+s.Thought+s.Refusal != "" || len(s.Calls) > 0
+	g.details = append(g.details, s.Details...)
+	if len(s.Calls) > 0 {
+		g.calls.Add(s.Calls)
 	}
-	g.back.Details = append(g.back.Details, asList(s.ReasoningDetails)...)
-	g.refused.WriteString(asString(s.Refusal))
-	if s.FunctionCall != nil {
-		s.ToolCalls = append(s.ToolCalls, callPiece{Function: *s.FunctionCall})
+	return g.say(s)
+}
+
+// message takes a whole message. Behind pieces it says again what they said, of which
+// only what they lacked is new; without any it is the answer, or some of it.
+func (g *gathering) message(s *chunk.Said) []*genai.Part {
+	fresh := *s
+	fresh.Thought = g.beyond(g.said(true), s.Thought)
+	fresh.Text = g.beyond(g.said(false), s.Text)
+	fresh.Refusal = g.beyond(g.refused.String(), s.Refusal)
+	if g.details == nil {
+		g.details = s.Details
 	}
-	if len(s.ToolCalls) > 0 {
-		g.calls.add(s.ToolCalls)
+	if g.streamed {
+		g.calls.Repeat(s.Calls)
+	} else {
+		g.calls.Add(s.Calls)
 	}
+	return g.say(&fresh)
+}
+
+// beyond is what a message says beyond what was said. One that says something else
+// than the pieces did, such as the same without blanks, adds nothing to them.
+func (g *gathering) beyond(said, all string) string {
+	more, goesOn := strings.CutPrefix(all, said)
+	if !goesOn && g.streamed {
+		return ""
+	}
+	return more
+}
+
+// said is all text so far, or all thoughts.
+func (g *gathering) said(thought bool) string {
+	g.close()
+	var all strings.Builder
+	for _, p := range g.parts {
+		if p.Thought == thought {
+			all.WriteString(p.Text)
+		}
+	}
+	return all.String()
+}
+
+// say takes text and gives it as parts to show.
+func (g *gathering) say(s *chunk.Said) []*genai.Part {
+	g.returns = g.returns || s.Returns
+	g.refused.WriteString(s.Refusal)
 	var shown []*genai.Part
-	for _, p := range []*genai.Part{{Thought: true, Text: thought}, {Text: text}} {
+	for _, p := range []*genai.Part{{Thought: true, Text: s.Thought}, {Text: s.Text}} {
 		if p.Text != "" {
 			g.text(p)
 			shown = append(shown, p)
@@ -102,10 +147,10 @@ func (g *gathering) text(p *genai.Part) {
 	g.run.WriteString(p.Text)
 }
 
-// close ends the text that is being gathered.
+// close puts the text that is being gathered into its part.
 func (g *gathering) close() {
 	if n := len(g.parts); n > 0 && g.run.Len() > 0 {
-		g.parts[n-1].Text = g.run.String()
+		g.parts[n-1].Text += g.run.String()
 		g.run.Reset()
 	}
 }
@@ -113,21 +158,21 @@ func (g *gathering) close() {
 // sign gives the thoughts what the server must get back with them; details without
 // any text that they belong to get a part of their own.
 func (g *gathering) sign() {
-	if !g.back.Content && g.back.Details == nil {
+	if !g.returns && g.details == nil {
 		return
 	}
 	first := true
 	for _, p := range g.parts {
 		if p.Thought {
-			mine := kept{Content: g.back.Content}
+			mine := kept{Content: g.returns}
 			if first {
-				mine.Details = joinDetails(g.back.Details)
+				mine.Details = chunk.JoinDetails(g.details)
 			}
 			p.ThoughtSignature, first = mine.sign(g.origin), false
 		}
 	}
 	if first {
-		alone := &genai.Part{Thought: true, ThoughtSignature: kept{Details: joinDetails(g.back.Details)}.sign(g.origin)}
+		alone := &genai.Part{Thought: true, ThoughtSignature: kept{Details: chunk.JoinDetails(g.details)}.sign(g.origin)}
 		g.parts = append([]*genai.Part{alone}, g.parts...)
 	}
 }
@@ -135,14 +180,16 @@ func (g *gathering) sign() {
 // reply is the whole answer, or what is wrong with it.
 func (g *gathering) reply() (*model.Reply, error) {
 	g.close()
-	calls, broken, readable := g.calls.parts(g.origin)
-	problem, keep := g.verdict(readable, broken)
+	calls, unreadable := g.calls.All()
+	problem, keep := g.verdict(unreadable)
 	if problem != nil && !keep {
 		return nil, problem
 	}
 	g.sign()
 	if problem == nil {
-		g.parts = append(g.parts, calls...)
+		for i := range calls {
+			g.parts = append(g.parts, g.called(&calls[i]))
+		}
 	}
 	return &model.Reply{
 		Content:      &genai.Content{Role: genai.RoleModel, Parts: g.parts},
@@ -152,48 +199,10 @@ func (g *gathering) reply() (*model.Reply, error) {
 	}, nil
 }
 
-// joinDetails joins the pieces in which a stream gives each of the
-// reasoning_details: those of the same index and type are one, and their text goes
-// together (OpenRouter, "Reasoning Tokens").
-func joinDetails(pieces []json.RawMessage) []json.RawMessage {
-	var all []map[string]any
-	for _, raw := range pieces {
-		piece, err := wire.ReadArguments(raw)
-		if err != nil || len(piece) == 0 {
-			continue
-		}
-		if n := len(all); n > 0 && isSameDetail(all[n-1], piece) {
-			goOnWith(all[n-1], piece)
-			continue
-		}
-		all = append(all, piece)
-	}
-	var out []json.RawMessage
-	for _, detail := range all {
-		if raw, err := wire.Encode(detail); err == nil { // it was JSON
-			out = append(out, raw)
-		}
-	}
-	return out
-}
-
-func isSameDetail(a, b map[string]any) bool {
-	at, numbered := a["index"].(json.Number)
-	next, _ := b["index"].(json.Number)
-	kind, _ := a["type"].(string)
-	return numbered && at == next && b["type"] == any(kind)
-}
-
-func goOnWith(detail, piece map[string]any) {
-	for key, value := range piece {
-		more, isText := value.(string)
-		before, wasText := detail[key].(string)
-		switch {
-		case value == nil:
-		case isText && wasText && (key == "text" || key == "summary" || key == "data"):
-			detail[key] = before + more
-		default:
-			detail[key] = value
-		}
+// called is a call as a part of the reply.
+func (g *gathering) called(c *chunk.Call) *genai.Part {
+	return &genai.Part{
+		FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: c.Args},
+		ThoughtSignature: kept{Extra: c.Extra}.sign(g.origin),
 	}
 }

@@ -130,7 +130,7 @@ type function struct {
 }
 
 // declare is the Encode of [wire.Declarations].
-func declare(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, error) {
+func (s *settings) declare(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, error) {
 	if !toolName().MatchString(tool.Name) {
 		return nil, errors.New("its name must be 1 to 64 letters, digits or any of _ -")
 	}
@@ -138,5 +138,6 @@ func declare(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("its parameters: %w", err)
 	}
-	return wire.Encode(map[string]any{"type": "function", "function": function{tool.Name, tool.Description, parameters}})
+	description, _ := s.describe(tool.Description)
+	return wire.Encode(map[string]any{"type": "function", "function": function{tool.Name, description, parameters}})
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"unicode"
 
@@ -20,9 +19,9 @@ import (
 
 // settings say which server is asked and as whom, and what every request holds.
 type settings struct {
-	url     string // base_url without a slash at its end
+	url     string // without a slash at its end
 	host    string // with the port; for messages
-	name    string // without it
+	name    string // without it, in small letters
 	port    string
 	local   bool   // on this computer
 	origin  string // tells the model at this address from all others
@@ -33,8 +32,10 @@ type settings struct {
 	members map[string]json.RawMessage
 }
 
+const maxStop = 4 // texts at which OpenAI stops
+
 func readSettings(cfg *config.Model) (*settings, error) {
-	s := &settings{url: strings.TrimRight(strings.TrimSpace(cfg.BaseURL), "/"), header: make(http.Header, len(cfg.Headers)+4)}
+	s := &settings{url: strings.TrimSpace(cfg.BaseURL), header: make(http.Header, len(cfg.Headers)+4)}
 	if err := s.readURL(); err != nil {
 		return nil, fmt.Errorf("model.base_url: %w", err)
 	}
@@ -50,18 +51,11 @@ func (s *settings) readURL() error {
 	if s.url == "" {
 		return errors.New("openai-compatible needs the address of the server, such as http://127.0.0.1:11434/v1")
 	}
-	u, err := url.Parse(s.url)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("it must be a URL such as https://host/v1")
-	case u.User != nil:
-		return errors.New("put the credentials into model.api_key or model.headers")
-	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("it must end with the path, without ? and #")
-	case strings.HasSuffix(u.Path, "/chat/completions"):
-		return errors.New("leave out /chat/completions at its end")
+	u, err := wire.Address(s.url, "/chat/completions")
+	if err != nil {
+		return err
 	}
-	s.host, s.name, s.port = u.Host, u.Hostname(), u.Port()
+	s.url, s.host, s.name, s.port = u.String(), u.Host, strings.ToLower(u.Hostname()), u.Port()
 	address := net.ParseIP(s.name)
 	s.local = s.name == "localhost" || address.IsLoopback() || address.IsUnspecified()
 	return nil
@@ -106,6 +100,9 @@ func (s *settings) is(domain string) bool {
 	return s.name == domain || strings.HasSuffix(s.name, "."+domain)
 }
 
+// isOpenAI reports whether the server is OpenAI's own, or Azure's of the same.
+func (s *settings) isOpenAI() bool { return s.is("api.openai.com") || s.is("openai.azure.com") }
+
 // isOurs reports whether a member of a request is not for extra_body to replace.
 func isOurs(member string) bool {
 	switch member {
@@ -126,6 +123,9 @@ func (s *settings) readMembers(cfg *config.Model) (map[string]json.RawMessage, e
 	}
 	put("temperature", cfg.Temperature, cfg.Temperature != nil)
 	put("top_p", cfg.TopP, cfg.TopP != nil)
+	if len(cfg.Stop) > maxStop && s.isOpenAI() {
+		return nil, fmt.Errorf("model.stop: %s takes no more than %d texts, these are %d", s.host, maxStop, len(cfg.Stop))
+	}
 	put("stop", cfg.Stop, len(cfg.Stop) > 0)
 	put("seed", cfg.Seed, cfg.Seed != nil)
 	put("presence_penalty", cfg.PresencePenalty, cfg.PresencePenalty != nil)

@@ -65,7 +65,14 @@ func (m *Manner) stream(a *Answer, id int) []string {
 	if a.NoFinish || a.Cut || a.HalfEvent || a.Hang {
 		return events
 	}
-	add(object{}, m.finish(a))
+	last := object{}
+	if m.Again && len(a.Calls) > 0 {
+		last["tool_calls"] = m.again(a, id)
+	}
+	add(last, m.finish(a))
+	if m.Message {
+		events = append(events, m.whole(a, id))
+	}
 	if m.Usage == CountLast {
 		events = append(events, text(object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": []any{}, "usage": usage(7)}))
 	}
@@ -169,6 +176,19 @@ func (m *Manner) callPieces(a *Answer, first int) []object {
 	}
 	if atOnce != nil {
 		all = append(all, object{"tool_calls": atOnce})
+	}
+	return all
+}
+
+// again gives all calls whole, with their arguments encoded twice.
+func (m *Manner) again(a *Answer, first int) []any {
+	var all []any
+	for i, c := range a.Calls {
+		args := c.Args
+		if args != "" {
+			args = text(args)
+		}
+		all = append(all, object{"index": i, "id": m.id(a, i, first), "type": "function", "function": object{"name": c.Name, "arguments": args}})
 	}
 	return all
 }

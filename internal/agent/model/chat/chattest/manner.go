@@ -55,7 +55,11 @@ type Manner struct {
 	NoDone   bool
 	Comments bool
 	Whole    bool // stream is ignored
+	Again    bool // the last chunk has all calls once more, their arguments encoded twice
+	Message  bool // behind the last chunk comes the whole answer as a message
 	BigExtra bool // members that nobody knows
+
+	MaxDescription int // characters of a tool's description; 0 for no bound
 
 	Form         Form
 	Overflow     string // the words for a history that is too long
@@ -68,7 +72,7 @@ func Manners() []Manner {
 		vllm = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages, Please reduce the length of the messages."
 	)
 	return []Manner{
-		{Name: "OpenAI", Overflow: "Your input exceeds the limit of this model.", OverflowCode: "context_length_exceeded"},
+		{Name: "OpenAI", MaxDescription: 1024, Overflow: "Your input exceeds the limit of this model.", OverflowCode: "context_length_exceeded"},
 		{Name: "Ollama", WholeCalls: true, ZeroIndex: true, CallFinish: "stop", Reasoning: "reasoning", Overflow: "the input length exceeds the context length"},
 		{Name: "Ollama of old", WholeCalls: true, NoIndex: true, OneChunk: true, CallFinish: "stop", Overflow: "the input length exceeds the context length"},
 		{Name: "llama.cpp", WholeCalls: true, OneChunk: true, NullContent: true, Reasoning: "reasoning_content", NoIDs: true, BigExtra: true,
@@ -81,6 +85,8 @@ func Manners() []Manner {
 		{Name: "DeepSeek", Reasoning: "reasoning_content", Demands: true, NullContent: true, Overflow: vllm, OverflowCode: "invalid_request_error"},
 		{Name: "Mistral", ContentList: true, InContent: true, WholeCalls: true, OneChunk: true, Form: ErrorFlat,
 			Overflow: "Prompt contains 5000 tokens, too large for model with 4096 maximum context length"},
+		{Name: "MiniMax", Message: true, Reasoning: "reasoning_content", Usage: CountEvery, Overflow: vllm},
+		{Name: "LiteLLM", Again: true, Reasoning: "reasoning_content", Overflow: vllm},
 		{Name: "a gateway", NoIDs: true, NoIndex: true, WholeCalls: true, ObjectArgs: true, Usage: CountNever, NoDone: true, Comments: true, Form: ErrorDetail, Overflow: vllm},
 		{Name: "a gateway with one id for all", SameID: true, ZeroIndex: true, WholeCalls: true, NullArgs: true, Legacy: true, CallFinish: "function_call", Form: ErrorText, Overflow: vllm},
 		{Name: "a gateway that does not stream", Whole: true, NullContent: true, Reasoning: "reasoning_content", Form: ErrorDetail, Overflow: vllm},

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // checkTools holds declarations against the rules.
-func checkTools(tools []tool) error {
+func (m *Manner) checkTools(tools []tool) error {
 	if len(tools) == 0 || len(tools) > 128 {
 		return fmt.Errorf("%d tools: array too short or too long", len(tools))
 	}
@@ -20,6 +21,8 @@ func checkTools(tools []tool) error {
 			return fmt.Errorf("tool of type %q", t.Type)
 		case !goodName.MatchString(t.Function.Name):
 			return fmt.Errorf("function name %q does not match %s", t.Function.Name, goodName)
+		case m.MaxDescription > 0 && utf8.RuneCountInString(t.Function.Description) > m.MaxDescription:
+			return fmt.Errorf("function %q: description too long, expected a maximum length of %d", t.Function.Name, m.MaxDescription)
 		case seen[t.Function.Name]:
 			return fmt.Errorf("two tools are called %q", t.Function.Name)
 		}

@@ -138,7 +138,7 @@ func (s *Server) check(r *Request) error {
 		return err
 	}
 	if w.Tools != nil {
-		if err := checkTools(*w.Tools); err != nil {
+		if err := s.manner.checkTools(*w.Tools); err != nil {
 			return err
 		}
 		for _, t := range *w.Tools {
@@ -157,7 +157,7 @@ func (s *Server) check(r *Request) error {
 var (
 	goodName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	goodID   = regexp.MustCompile(`^[a-zA-Z0-9_.:-]{1,40}$`)
-	dataURL  = regexp.MustCompile(`^data:([a-z]+/[a-z]+);base64,(.+)$`)
+	dataURL  = regexp.MustCompile(`^data:([a-z]+/[a-z0-9]+);base64,(.+)$`)
 )
 
 // read reads the content.
@@ -300,11 +300,7 @@ func checkParts(parts []Part) error {
 		case p.Type == "image_url" && p.Image != nil:
 			err = checkData(p.Image.URL, "image/png", "image/jpeg", "image/webp", "image/gif")
 		case p.Type == "input_audio" && p.Audio != nil:
-			if p.Audio.Format != "wav" && p.Audio.Format != "mp3" {
-				err = fmt.Errorf("format %q", p.Audio.Format)
-			} else {
-				err = checkData("data:audio/wav;base64,"+p.Audio.Data, "audio/wav")
-			}
+			err = checkData("data:audio/"+p.Audio.Format+";base64,"+p.Audio.Data, "audio/wav", "audio/mp3")
 		case p.Type == "file" && p.File != nil && p.File.Name != "":
 			err = checkData(p.File.Data, "application/pdf")
 		default:
@@ -321,13 +317,39 @@ func checkParts(parts []Part) error {
 	return nil
 }
 
+// begins says how data of a type begins; a ? is any byte.
+var begins = map[string][]string{
+	"image/png":       {"\x89PNG\r\n\x1a\n"},
+	"image/jpeg":      {"\xff\xd8\xff"},
+	"image/webp":      {"RIFF????WEBPVP"},
+	"image/gif":       {"GIF87a", "GIF89a"},
+	"audio/wav":       {"RIFF????WAVE"},
+	"audio/mp3":       {"ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2", "\xff\xfa", "\xff\xe3", "\xff\xe2"},
+	"application/pdf": {"%PDF-"},
+}
+
 func checkData(url string, types ...string) error {
 	m := dataURL.FindStringSubmatch(url)
 	if m == nil || !slices.Contains(types, m[1]) {
 		return fmt.Errorf("no data of %v in %.40q", types, url)
 	}
-	_, err := base64.StdEncoding.DecodeString(m[2])
+	data, err := base64.StdEncoding.DecodeString(m[2])
+	if err == nil && !slices.ContainsFunc(begins[m[1]], func(start string) bool { return isLike(data, start) }) {
+		err = fmt.Errorf("the data is no valid %s: it begins with %.12q", m[1], data)
+	}
 	return err
+}
+
+func isLike(data []byte, start string) bool {
+	if len(data) < len(start) {
+		return false
+	}
+	for i := range len(start) {
+		if start[i] != '?' && data[i] != start[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // checkReasoning sees that thoughts come back to servers that demand them, as they

@@ -22,6 +22,9 @@ func TestRefuses(t *testing.T) {
 		return `{` + options + `,` + hi + `,"tools":[{"type":"function","function":{"name":"f","parameters":` + parameters + `}}]}`
 	}
 	property := func(s string) string { return schema(`{"type":"object","properties":{"a":` + s + `}}`) }
+	described := func(length int) string {
+		return strings.Replace(schema(`{"type":"object","properties":{}}`), `"name":"f"`, `"name":"f","description":"`+strings.Repeat("ü", length)+`"`, 1)
+	}
 	cases := []struct {
 		body string
 		says string // empty: taken
@@ -29,7 +32,7 @@ func TestRefuses(t *testing.T) {
 		{`{` + options + `,` + hi + `}`, ""},
 		{messages(ask + call + answer), ""},
 		{messages(ask + call + answer + `,{"role":"assistant","content":"x"},{"role":"user","content":"y"}`), ""},
-		{messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}`), ""},
+		{messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}`), ""},
 		{property(`{"type":["string","null"],"enum":["a",null]}`), ""},
 		{`{"stream":true,` + hi + `}`, "model"},
 		{`{"model":"m",` + hi + `}`, "stream"},
@@ -44,7 +47,10 @@ func TestRefuses(t *testing.T) {
 		{messages(`{"role":"user","content":[{"type":"text","text":"a"}]}`), "must be a string"},
 		{messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/a.png"}}]}`), "no data"},
 		{messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/tiff;base64,AAAA"}}]}`), "no data"},
-		{messages(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"ogg"}}]}`), "format"},
+		{messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}`), "no valid image/png"},
+		{messages(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"ogg"}}]}`), "no data"},
+		{messages(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"mp3"}}]}`), "no valid audio/mp3"},
+		{messages(`{"role":"user","content":[{"type":"file","file":{"filename":"a","file_data":"data:application/pdf;base64,AAAA"}}]}`), "no valid application/pdf"},
 		{messages(`{"role":"user","content":[{"type":"file","file":{"filename":"","file_data":"data:application/pdf;base64,AAAA"}}]}`), "type"},
 		{messages(ask + `{"role":"user","content":"x"}`), "alternate"},
 		{messages(ask + `{"role":"system","content":"x"}`), "beginning"},
@@ -65,6 +71,8 @@ func TestRefuses(t *testing.T) {
 		{messages(ask + strings.Replace(call, `"{}"`, `""`, 1)), "arguments"},
 		{messages(ask + strings.Replace(call, `"{}"`, `{}`, 1)), "cannot unmarshal"},
 		{messages(ask + strings.Replace(call, `"content":null`, `"content":null,"reasoning_content":"x"`, 1) + answer), "reasoning_content"},
+		{described(1024), ""},
+		{described(1025), "too long"},
 		{schema(`{"type":"object"}`), "properties"},
 		{schema(`{"properties":{}}`), "type"},
 		{schema(`{"type":"object","properties":{},"anyOf":[{"type":"object"}]}`), "top level"},
@@ -82,7 +90,7 @@ func TestRefuses(t *testing.T) {
 		{`{` + options + `,` + hi + `,"response_format":{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}`, "additionalProperties"},
 		{strings.TrimSuffix(property(`{"type":"string"}`), "}") + `,"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object","properties":{}}}}}`, "combined"},
 	}
-	s := Start(Manner{})
+	s := Start(Manner{MaxDescription: 1024})
 	defer s.Close()
 	for _, c := range cases {
 		s.Play(Answer{Text: []string{"fine"}})
