@@ -30,7 +30,7 @@ var refusedKeys = map[reflect.Type]map[string]string{
 		"disallow_transfer_to_parent": notBuilt + "; without sub_agents nothing is transferred",
 		"disallow_transfer_to_peers":  notBuilt + "; without sub_agents nothing is transferred",
 	},
-	reflect.TypeFor[Model](): {
+	reflect.TypeFor[Model](): { //nolint:gosec // tokens of text, no credentials
 		"max_tokens":            "use max_output_tokens",
 		"max_completion_tokens": "use max_output_tokens",
 		"stop_sequences":        "use stop",

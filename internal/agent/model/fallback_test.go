@@ -184,7 +184,8 @@ func TestUsageOfFailures(t *testing.T) {
 		t.Errorf("all failed: %v", err)
 	}
 	_, _, err = generate(model.Named("p/m", a, func(u *model.Usage) float64 { return float64(u.Total) }))
-	if !errors.As(err, &e) || e.Usage.Cost != 10 || a.list[0].err.(*model.Error).Usage.Cost != 0 {
+	var own *model.Error
+	if !errors.As(err, &e) || e.Usage.Cost != 10 || !errors.As(a.list[0].err, &own) || own.Usage.Cost != 0 {
 		t.Errorf("priced: %v", err)
 	}
 }

@@ -324,7 +324,7 @@ func TestFinish(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	for raw, says := range map[string]string{
-		"https://host/v1/": "", " http://127.0.0.1:1 ": "", "": "must be a URL", "host/v1": "must be a URL", "ftp://host": "must be a URL",
+		"https://host/v1/": "", "\thttp://127.0.0.1:1\n": "", "": "must be a URL", "host/v1": "must be a URL", "ftp://host": "must be a URL",
 		"https://u:p@host": "model.api_key", "https://host/v1?x=1": "without ?", "https://host/v1#x": "without ?", "https://host/v1/responses": "leave out /responses",
 	} {
 		u, err := Address(raw, "/responses")
