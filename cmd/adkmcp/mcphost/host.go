@@ -146,6 +146,15 @@ func (h *Host) explain(when string, err error) error {
 	return err
 }
 
+// undated is ctx without a deadline to be seen, which ends with ctx all the same.
+// mcp-go's SSE client crashes when it finds a deadline that has passed and whose
+// timer has not fired yet.
+func undated(ctx context.Context) (context.Context, func()) {
+	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return within, func() { stop(); cancel(nil) }
+}
+
 // Tools are the names of the server's tools, as it listed them.
 func (h *Host) Tools() []string { return h.tools }
 
@@ -158,7 +167,12 @@ func (h *Host) Call(ctx context.Context, tool string, arguments map[string]any) 
 	req := mcp.CallToolRequest{Params: mcp.CallToolParams{
 		Name: tool, Arguments: arguments, Meta: &mcp.Meta{ProgressToken: progressToken},
 	}}
-	r, err := h.c.CallTool(ctx, req)
+	within, done := undated(ctx)
+	defer done()
+	r, err := h.c.CallTool(within, req)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, h.explain("during the call", fmt.Errorf("call %s: %w", tool, err))
 	}
@@ -168,7 +182,9 @@ func (h *Host) Call(ctx context.Context, tool string, arguments map[string]any) 
 // Read reads a resource, such as one that a result links to. It may have
 // several parts; what cannot be read of them is in the error.
 func (h *Host) Read(ctx context.Context, uri string) ([]Block, error) {
-	r, err := h.c.ReadResource(ctx, mcp.ReadResourceRequest{Params: mcp.ReadResourceParams{URI: uri}})
+	within, done := undated(ctx)
+	defer done()
+	r, err := h.c.ReadResource(within, mcp.ReadResourceRequest{Params: mcp.ReadResourceParams{URI: uri}})
 	if err != nil {
 		return nil, h.explain("during the call", fmt.Errorf("read %s: %w", uri, err))
 	}
