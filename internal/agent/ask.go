@@ -42,7 +42,7 @@ func (t *turn) askModel(ctx context.Context) error {
 		e := t.event(session.Suspended)
 		q := *reply.Suspend
 		q.ID, e.Suspension, e.Usage, e.Model = t.NewID(), &q, reply.Usage, reply.Model
-		return t.park(ctx, e)
+		return t.record(ctx, e)
 	}
 	calls := t.nameCalls(reply)
 	e := t.event(session.ModelReply)
@@ -54,25 +54,6 @@ func (t *turn) askModel(ctx context.Context) error {
 		t.conclude(e)
 	}
 	return t.record(ctx, e)
-}
-
-// park records that the model itself asks. The request that a host's model is asked
-// holds the whole conversation, so the store is spared it: it is made anew of the
-// events.
-func (t *turn) park(ctx context.Context, e *session.Event) error {
-	if e.Suspension.Kind != model.Sampling {
-		return t.record(ctx, e)
-	}
-	stored, q := *e, *e.Suspension
-	q.Payload = nil
-	stored.Suspension = &q
-	if err := t.store(ctx, &stored); err != nil {
-		return err
-	}
-	e.V, e.Seq = stored.V, stored.Seq
-	t.h.apply(e)
-	t.send(e)
-	return nil
 }
 
 // withinLimits says why another model call may not be made.
@@ -147,6 +128,7 @@ func (t *turn) shrink(ctx context.Context, err error) error {
 	if part == nil {
 		return err
 	}
+	t.lost = refused.Usage
 	if done, failed := t.summarise(ctx, part); done || failed != nil {
 		return failed
 	}
@@ -180,6 +162,7 @@ func (t *turn) summarise(ctx context.Context, part *session.Compaction) (done bo
 		t.Log.Warn("the conversation is not summarised", "agent", t.cfg.Name, "invocation", e.Invocation, "error", err)
 		t.notice("the older part could not be summarised, the turn goes on with all of it: " + e.Problem.Message)
 	}
+	e.Usage, t.lost = model.Sum(t.lost, e.Usage), nil // the request that was too long counts here
 	return err == nil, t.record(ctx, e)
 }
 

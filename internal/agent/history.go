@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/internal/agent/budget"
 	"github.com/adkmcp/adkmcp/internal/agent/compaction"
+	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
@@ -157,7 +159,7 @@ func (h *history) applyReply(e *session.Event) {
 	t.asks++
 	t.shrunk, h.talk.Input, h.talk.Seen = false, 0, len(h.talk.Contents)
 	if e.Usage != nil {
-		h.talk.Input = e.Usage.Input
+		h.talk.Input = cmp.Or(e.Usage.Request, e.Usage.Input)
 	}
 	t.rejected = !t.corrected && e.Problem != nil && e.Problem.Code == session.InvalidOutput
 	t.reply, t.final = e, e.Problem != nil
@@ -168,6 +170,11 @@ func (h *history) applyReply(e *session.Event) {
 		// Sent back alone it would make two model contents in a row, which
 		// services refuse, so it stays in the record only.
 		t.thoughts++
+		if slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool { return model.IsSigned(p.ThoughtSignature) }) {
+			// What a provider has signed says what its service did; without it, it would
+			// be done again.
+			h.talk.Contents = append(h.talk.Contents, e.Content)
+		}
 		return
 	}
 	t.thoughts = 0

@@ -203,7 +203,15 @@ func (t *turn) store(ctx context.Context, events ...*session.Event) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 		defer cancel()
 	}
-	return t.lease.Append(ctx, t.h.version, events...)
+	kept := make([]*session.Event, len(events))
+	for i, e := range events {
+		kept[i] = e.Kept()
+	}
+	err := t.lease.Append(ctx, t.h.version, kept...)
+	for i, e := range events {
+		e.V, e.Seq = kept[i].V, kept[i].Seq
+	}
+	return err
 }
 
 // send passes an event to the consumer. When the consumer has gone, the turn's

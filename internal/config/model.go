@@ -1,6 +1,9 @@
 package config
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // The providers that this version has.
 const (
@@ -47,6 +50,13 @@ type Model struct {
 
 	Script    []Rule `yaml:"script" env:"false" doc:"What a scripted model says and calls; the first rule that fits plays."`
 	Recording string `yaml:"recording" env:"true" doc:"The recording that a replay model plays, relative to this file; by default that beside the agent file, NAME.recording.json."` // absolute after loading
+}
+
+// Clone is a copy that can be changed without the other.
+func (m *Model) Clone() Model {
+	c := *m
+	c.Fallback = slices.Clone(m.Fallback)
+	return c
 }
 
 // Effort is how much a model thinks, in words.

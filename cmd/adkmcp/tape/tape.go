@@ -81,6 +81,8 @@ func (t *Tape) check(agents []*config.Agent) error {
 		return fmt.Errorf("--record: %w", err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("--record: %s is no file", t.Record)
+	case info.Size() == 0:
+		return nil
 	}
 	if _, err := replay.Load(t.Record, replay.Options{Redact: func(s string) string { return s }}); err != nil {
 		return fmt.Errorf("--record: %s is there and is no recording; name another file or remove it", t.Record)

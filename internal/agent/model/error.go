@@ -46,15 +46,18 @@ type Error struct {
 	Err error
 }
 
-// withUsage is the error of a call, and of earlier ones that used something too.
-func withUsage(err error, lost *Usage) error {
+// WithUsage is the error of a call that used something, or before which others did;
+// lost may be nil.
+func WithUsage(err error, lost *Usage) error {
 	var known *Error
-	if *lost == (Usage{}) || !errors.As(err, &known) {
+	switch {
+	case lost == nil || *lost == (Usage{}):
 		return err
+	case !errors.As(err, &known): // the call was stopped while it waited to try again
+		return &Error{Code: Timeout, Message: "stopped", Usage: lost, Err: err}
 	}
-	more, usage := *known, *lost
-	usage.Add(known.Usage)
-	more.Usage = &usage
+	more := *known
+	more.Usage = Sum(lost, known.Usage)
 	return &more
 }
 

@@ -100,19 +100,22 @@ func (f *fallback) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply,
 		var lost Usage // of models that failed
 		var failed []failure
 		for n, i := range order {
-			partial, err := f.attempt(ctx, asks[min(n, len(asks)-1)], i, &lost, yield)
+			own := asks[min(n, len(asks)-1)]
+			partial, err := f.attempt(ctx, own, i, &lost, yield)
 			if err == nil {
 				return
 			}
 			var known *Error
 			if !errors.As(err, &known) || !passesOn(known.Code) || ctx.Err() != nil {
-				yield(nil, withUsage(err, &lost))
+				yield(nil, WithUsage(err, &lost))
 				return
 			}
-			f.rest(i, known.Code)
+			if own.Answer == nil { // whoever was asked may be of this caller only
+				f.rest(i, known.Code)
+			}
 			failed = append(failed, failure{f.all[i].Name, known})
 			if n == len(order)-1 {
-				yield(nil, withUsage(allFailed(failed), &lost))
+				yield(nil, WithUsage(allFailed(failed), &lost))
 				return
 			}
 			lost.Add(known.Usage)

@@ -150,7 +150,7 @@ func TestUsageOfEmptyAnswers(t *testing.T) {
 	empty := outcome{reply: &model.Reply{Usage: &model.Usage{Input: 7, Total: 7}}}
 	good := outcome{reply: &model.Reply{Content: content("x"), Usage: &model.Usage{Input: 1, Output: 2, Total: 3}}}
 	r := run(t.Context(), &outcomes{list: []outcome{empty, good}}, model.Policy{Rand: func() float64 { return 0 }})
-	if r.err != nil || *r.reply.Usage != (model.Usage{Input: 8, Output: 2, Total: 10}) || !slices.Contains(r.notices, r.notices[0]) {
+	if r.err != nil || *r.reply.Usage != (model.Usage{Input: 8, Output: 2, Total: 10, Request: 1}) || !slices.Contains(r.notices, r.notices[0]) {
 		t.Errorf("%+v", r)
 	}
 }

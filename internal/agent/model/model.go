@@ -7,6 +7,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -96,8 +97,21 @@ type Usage struct {
 	Thoughts int64 `json:"thoughts,omitempty"` // where the service counts them apart
 	Cached   int64 `json:"cached,omitempty"`   // of Input
 	Total    int64 `json:"total,omitempty"`
+	// Request is how many of Input the request had that was answered, where others
+	// before it failed and count too; else 0.
+	Request int64 `json:"request,omitempty"`
 	// Cost is in US dollars; 0 where no price is known.
 	Cost float64 `json:"cost,omitempty"`
+}
+
+// Sum is what two calls used together; nil for nothing.
+func Sum(a, b *Usage) *Usage {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	sum := *a
+	sum.Add(b)
+	return &sum
 }
 
 // Add counts more to u; nil is nothing.

@@ -60,7 +60,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply,
 			failed := err
 			wait, err := r.plan(ctx, failed, used, attempts)
 			if err != nil {
-				yield(nil, withUsage(err, &lost))
+				yield(nil, WithUsage(err, &lost))
 				return
 			}
 			lost.Add(UsageOf(failed))
@@ -70,7 +70,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request) iter.Seq2[*Reply,
 			}
 			req.Notify(wait.text + again)
 			if err := sleep(ctx, wait.length); err != nil {
-				yield(nil, err)
+				yield(nil, WithUsage(err, &lost))
 				return
 			}
 		}
@@ -104,7 +104,12 @@ func counting(reply *Reply, lost *Usage) *Reply {
 		return reply
 	}
 	own, usage := *reply, *lost
-	usage.Add(reply.Usage)
+	if u := reply.Usage; u != nil {
+		usage.Add(u)
+		if usage.Request = u.Request; usage.Request == 0 {
+			usage.Request = u.Input
+		}
+	}
 	own.Usage = &usage
 	return &own
 }

@@ -145,3 +145,14 @@ const (
 	BadSetup      = "setup"          // a fault that the operator has to mend
 	InternalError = "internal_error" // a Go error of ours or of the operator's setup
 )
+
+// Kept is the event as a store keeps it: itself, but for the request that a host's
+// model is asked. That holds a whole conversation, and is made anew of the events.
+func (e *Event) Kept() *Event {
+	if e.Suspension == nil || e.Suspension.Kind != Sampling || e.Suspension.Payload == nil {
+		return e
+	}
+	kept, q := *e, *e.Suspension
+	q.Payload, kept.Suspension = nil, &q
+	return &kept
+}

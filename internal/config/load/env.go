@@ -140,7 +140,9 @@ func (f *file) expand(c *strictyaml.Cursor, text string) (string, bool) {
 
 // unasked reports whether a value is a model's that is not asked.
 func (f *file) unasked(p *strictyaml.Path) bool {
-	return f.opts.Unasked && (p.String() == "model" || strings.HasPrefix(p.String(), "model."))
+	path := p.String()
+	ofModel := path == "model" || strings.HasPrefix(path, "model.") && path != "model.recording"
+	return f.opts.Unasked && (ofModel || strings.Contains(path, ".hosted_mcp."))
 }
 
 // template replaces the variables of t and gives their values.

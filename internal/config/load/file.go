@@ -66,10 +66,11 @@ func (l *loader) read(doc *strictyaml.Document, f *file) *file {
 // inheritModel gives an agent inside of another, which says nothing of a model,
 // that of the one around it. A file means the same wherever it is used.
 func (f *file) inheritModel() {
-	f.model, f.modelNode = &f.Agent.Model, f.Doc.Root.Get("model")
+	own := f.Agent.Model.Clone() // before it takes over this agent's own settings
+	f.model, f.modelNode = &own, f.Doc.Root.Get("model")
 	if f.inside != "" && f.modelNode == nil {
 		f.model, f.modelNode, f.Inherited = f.up.model, f.up.modelNode, true
-		f.Agent.Model = *f.model
+		f.Agent.Model = f.model.Clone()
 	}
 }
 

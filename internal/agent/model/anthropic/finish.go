@@ -27,7 +27,7 @@ func (g *gathering) reply() (*model.Reply, error) {
 	}
 	parts, err := g.parts(problem == nil)
 	if err != nil {
-		return nil, err
+		return nil, model.WithUsage(err, g.usage.reply())
 	}
 	return &model.Reply{
 		Content:      &genai.Content{Role: genai.RoleModel, Parts: parts},

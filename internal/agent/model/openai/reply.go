@@ -40,7 +40,7 @@ func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *
 	}
 	a, err := readAnswer(said, reason == "completed")
 	if err != nil {
-		return nil, err
+		return nil, model.WithUsage(err, g.tokens())
 	}
 	problem, keep := m.verdict(a, reason)
 	if problem != nil && !keep {
@@ -62,7 +62,7 @@ func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *
 func (m *Model) tellFailures(ctx context.Context, req *model.Request, said []*item) {
 	for _, i := range said {
 		if i.Type == typeList && i.failed() {
-			why := m.client.Redact(wire.Excerpt(i.failure(), maxSaid))
+			why := wire.Excerpt(m.client.Redact(i.failure()), maxSaid)
 			m.deps.Log.WarnContext(ctx, "the service could not list the tools of an MCP server", "server", i.ServerLabel, "model", m.cfg.Name, "reason", why)
 			req.Notify(fmt.Sprintf("%s could not list the tools of the MCP server %s, so the model does without them: %s", name, i.ServerLabel, why))
 		}

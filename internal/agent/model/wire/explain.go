@@ -59,7 +59,7 @@ func (c *Client) Explain(err error, read func(body []byte) Reading) error {
 		if r := read(strange.text); r.Message != "" { // an error without its status
 			return c.Refusal(r)
 		}
-		return &model.Error{Code: model.Misconfigured, Message: fmt.Sprintf("the answer is not %s's: check model.base_url and the proxy: %s", s.Name, c.Redact(Excerpt(string(strange.text), 200)))}
+		return &model.Error{Code: model.Misconfigured, Message: fmt.Sprintf("the answer is not %s's: check model.base_url and the proxy: %s", s.Name, Excerpt(c.Redact(string(strange.text)), 200))}
 	case errors.Is(err, ErrTooLong):
 		return &model.Error{Code: model.StreamCut, Message: s.Name + ": " + ErrTooLong.Error()}
 	case errors.Is(err, ErrCut):
@@ -69,7 +69,7 @@ func (c *Client) Explain(err error, read func(body []byte) Reading) error {
 	case errors.As(err, &network):
 		return &model.Error{Code: model.Unavailable, Message: s.Name + " cannot be reached: check the network, the proxy and model.base_url", Err: errors.New(c.Redact(network.Error()))}
 	}
-	return &model.Error{Code: model.Unavailable, Message: s.Name + " cannot be reached: check the network, the proxy and model.base_url", Err: errors.New(c.Redact(Excerpt(err.Error(), maxMessage)))}
+	return &model.Error{Code: model.Unavailable, Message: s.Name + " cannot be reached: check the network, the proxy and model.base_url", Err: errors.New(Excerpt(c.Redact(err.Error()), maxMessage))}
 }
 
 // Refusal is the error of a service's own words; the status decides what can be
@@ -101,7 +101,7 @@ func (c *Client) Refusal(r Reading) *model.Error {
 	default:
 		e.Message = fmt.Sprintf("%s refused the request (%d): check model.name, the settings of the model and the tools", s.Name, r.Status)
 	}
-	if said := c.Redact(Excerpt(r.Message, maxMessage)); said != "" {
+	if said := Excerpt(c.Redact(r.Message), maxMessage); said != "" {
 		e.Message += ": " + said
 	}
 	return e

@@ -333,3 +333,14 @@ func TestAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestNoHalfSecret: what is cut is cut after secrets are taken out, or half of one
+// would stand at the end.
+func TestNoHalfSecret(t *testing.T) {
+	c := New(Service{Name: "Fake", Secrets: []string{"hush-hush-hush"}, Lookup: none})
+	defer c.Close()
+	e := c.Refusal(Reading{Status: 400, Message: strings.Repeat("x", maxMessage-6) + " hush-hush-hush"})
+	if strings.Contains(e.Error(), "hush") {
+		t.Errorf("%v", e)
+	}
+}
