@@ -67,7 +67,7 @@ type Expect struct {
 	Matches       Patterns `yaml:"matches" doc:"RE2 patterns that match somewhere in the answer; all of a list."`
 	JSON          []Query  `yaml:"json" entries:"true" doc:"jq programs, such as .total, and what each gives when it is run on the answer."`
 	Judge         Texts    `yaml:"judge" doc:"What the judge has to find true of the answer; all of a list."`
-	Error         string   `yaml:"error" pattern:"^[a-z_]+$" form:"the code of a problem such as blocked" doc:"The code of the problem that the turn ends with, such as blocked or limit; texts are then held against its message."`
+	Error         string   `yaml:"error" enum:"unauthorized,not_found,invalid_request,context_overflow,rate_limited,unavailable,stream_cut,empty,malformed,blocked,max_tokens,timeout,misconfigured,cancelled,interrupted,limit,missing_state,turn_timeout,invalid_output,setup,internal_error" why:"docs/testing.md says what each is" doc:"The code of the problem that the turn ends with, such as blocked or limit; texts are then held against its message."`
 	MaxTokens     int64    `yaml:"max_tokens" min:"1" doc:"The most tokens that the turn may use."`
 	MaxSteps      int      `yaml:"max_steps" min:"1" doc:"The most replies of the model that the turn may take."`
 }

@@ -180,7 +180,7 @@ func TestProblems(t *testing.T) {
 		{"an order of no calls", one("request: x", "expect: {calls_any_order: true}"),
 			"x.test.yaml:4:14: error: cases[0].expect.calls_any_order: there are no calls whose order it is about (add calls)"},
 		{"an error in words", one("request: x", "expect: {error: It was blocked}"),
-			`x.test.yaml:4:21: error: cases[0].expect.error: want the code of a problem such as blocked, not "It was blocked"`},
+			`x.test.yaml:4:21: error: cases[0].expect.error: want unauthorized, not_found, invalid_request, context_overflow, rate_limited, unavailable, stream_cut, empty, malformed, blocked, max_tokens, timeout, misconfigured, cancelled, interrupted, limit, missing_state, turn_timeout, invalid_output, setup or internal_error, not "It was blocked" (docs/testing.md says what each is)`},
 		{"no tokens", one("request: x", "expect: {max_tokens: 0}"), "x.test.yaml:4:26: error: cases[0].expect.max_tokens: 0 is out of range (the least is 1)"},
 		{"a result that is a number", one("request: x", "tools: {roll: 17}", "expect: {text: x}"),
 			`x.test.yaml:4:19: error: cases[0].tools.roll: YAML reads 17 as a number, not as text (quote it: "17")`},

@@ -23,8 +23,9 @@ const (
 // that is to be made. A step with approvals has several requests; the turn parks
 // between them.
 type exchange struct {
-	items []*item
-	asks  *item // the first request for an approval that nobody has answered
+	items   []*item
+	asks    *item // the first request for an approval that nobody has answered
+	servers visible
 }
 
 // parked is the Opaque of a question: an exchange, and which of its requests the
@@ -55,7 +56,7 @@ func (m *Model) resume(req *model.Request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	so := &exchange{}
+	so := &exchange{servers: servers}
 	if req.Asked != nil && req.Answer != nil {
 		if err := so.answer(req.Asked, req.Answer); err != nil {
 			return nil, err
@@ -124,9 +125,9 @@ func (so *exchange) find(all []*item, servers visible) {
 
 // with is the exchange with what the service has said now.
 func (so *exchange) with(said []*item) *exchange {
-	next := &exchange{items: append(so.items[:len(so.items):len(so.items)], said...)}
+	next := &exchange{items: append(so.items[:len(so.items):len(so.items)], said...), servers: so.servers}
 	for _, i := range said {
-		if i.Type == typeAsks {
+		if i.Type == typeAsks && so.servers.takes(i) {
 			next.asks = i
 			break
 		}

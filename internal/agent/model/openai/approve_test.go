@@ -93,6 +93,18 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// TestApprovalOfAnotherServer: nobody is asked about a server that the agent does
+// not have; the answer could not be sent.
+func TestApprovalOfAnotherServer(t *testing.T) {
+	f := start(t, o.Play(o.Answer(o.Asks("mcpr_1", "stranger", "roll", `{}`), o.Text("well"))), options{servers: []*config.HostedMCP{dice()}})
+	req := request(user("go"))
+	req.Hosted = []string{"mcp:dice"}
+	got := ask(t.Context(), f, req)
+	if got.err != nil || got.reply == nil || got.reply.Suspend != nil || got.text() != "well" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestApprovalBesideCalls has an answer with a call of the agent's own tool, which
 // runs first.
 func TestApprovalBesideCalls(t *testing.T) {

@@ -19,7 +19,6 @@ const maxSaid = 500
 type answer struct {
 	items   []*item // that go back, as they go back
 	parts   []*genai.Part
-	asks    bool   // a person has to approve a call
 	calls   bool   // there are calls of tools
 	text    bool   // there is something to show
 	refusal string // of the model
@@ -47,8 +46,8 @@ func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *
 		problem.Usage = g.tokens()
 		return nil, problem
 	}
-	if a.asks && !a.calls && problem == nil {
-		return so.with(a.items).suspend(g.tokens())
+	if next := so.with(a.items); next.asks != nil && !a.calls && problem == nil {
+		return next.suspend(g.tokens())
 	}
 	return &model.Reply{
 		Content:      &genai.Content{Role: genai.RoleModel, Parts: append(hidden(so.items), a.parts...)},
@@ -119,7 +118,6 @@ func readAnswer(said []*item, whole bool) (*answer, error) {
 		case i.Type == typeThoughts && !keep && i.thoughts() != "":
 			a.parts = append(a.parts, &genai.Part{Text: i.thoughts(), Thought: true})
 		case keep:
-			a.asks = a.asks || i.Type == typeAsks
 			a.parts = append(a.parts, hidden([]*item{i})...)
 		}
 	}
