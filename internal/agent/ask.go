@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,15 +218,8 @@ func (t *turn) logCall(ctx context.Context, took time.Duration, reply *model.Rep
 		log.DebugContext(ctx, "model call ends", "error", err)
 		return
 	}
-	name, used := reply.Model, reply.Usage
-	if name == "" {
-		name = t.cfg.Model.Provider + "/" + t.cfg.Model.Name
-	}
-	if used == nil {
-		used = &model.Usage{}
-	}
-	log.DebugContext(ctx, "model call ends", "model", name, "finish_reason", reply.FinishReason,
-		"input", used.Input, "cached", used.Cached, "output", used.Output+used.Thoughts, "cost", used.Cost)
+	name := cmp.Or(reply.Model, t.cfg.Model.Provider+"/"+t.cfg.Model.Name)
+	log.DebugContext(ctx, "model call ends", append([]any{"model", name, "finish_reason", reply.FinishReason}, reply.Usage.Log()...)...)
 }
 
 // logEnd writes a line on a turn that has ended.

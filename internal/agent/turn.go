@@ -168,6 +168,12 @@ func (t *turn) earlier(ctx context.Context) ([]*session.Event, error) {
 		if t.h.turn.final && e.Seq == t.h.turn.reply.Seq {
 			break
 		}
+		for _, q := range t.h.turn.pending() { // the store has not kept all of it, see Kept
+			if e.Kind == session.Suspended && e.Suspension.ID == q.ID {
+				whole := *e
+				whole.Suspension, e = q, &whole
+			}
+		}
 		events = append(events, e)
 	}
 	return events, nil

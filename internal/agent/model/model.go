@@ -104,6 +104,14 @@ type Usage struct {
 	Cost float64 `json:"cost,omitempty"`
 }
 
+// Log gives the figures as arguments of a logger; nil counts as nothing.
+func (u *Usage) Log() []any {
+	if u == nil {
+		u = &Usage{}
+	}
+	return []any{"input", u.Input, "cached", u.Cached, "output", u.Output + u.Thoughts, "cost", u.Cost}
+}
+
 // Sum is what two calls used together; nil for nothing.
 func Sum(a, b *Usage) *Usage {
 	if a == nil || b == nil {

@@ -4,8 +4,9 @@
 // Start with [Client.Stream], which gives the events of an answer, and [Generate],
 // which makes a model's Generate of one call. A provider says what its service
 // means by an error in a [Reading]; [Client.Explain] turns everything that can go
-// wrong on the way into errors of package model. Declarations.go keeps tools in the
-// form in which they are sent, content.go reads what a conversation holds.
+// wrong on the way into errors of package model. declarations.go keeps tools in the
+// form in which they are sent, content.go reads what a conversation holds, finish.go
+// the word for which an answer ended, address.go where an API is.
 package wire
 
 import (
