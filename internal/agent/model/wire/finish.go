@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Ending is how an answer ended.
 type Ending int
@@ -19,7 +22,13 @@ const (
 // before them spell it: in capitals or not, with dashes, underscores or nothing
 // between.
 func Finish(word string) Ending {
-	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word)) {
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, word)
+	switch plain {
 	case "stop", "stopped", "endturn", "eos", "eostoken", "stopsequence", "complete", "completed", "done", "finished",
 		"toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "pauseturn":
 		return Whole
