@@ -43,7 +43,8 @@ var floorplan = []struct {
 	{"internal/agent/model/wire", []string{"internal/agent/model"}},
 	{"internal/agent/model/modeltest", []string{"internal/agent/model"}},
 	{"internal/agent/model/*/*test", nil}, // strict fakes of the services
-	{"internal/agent/model/*/dialect", nil},
+	{"internal/agent/model/ordered", nil},
+	{"internal/agent/model/*/dialect", []string{"internal/agent/model/ordered"}},
 	{"internal/agent/model/*/history", []string{"internal/agent/mediatype", "internal/agent/model", "internal/agent/model/wire"}},
 	{"internal/agent/model/*/thinking", []string{"internal/config"}},
 	{"internal/agent/model/*/chunk", []string{"internal/agent/model", "internal/agent/model/wire"}},

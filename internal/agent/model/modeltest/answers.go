@@ -23,7 +23,9 @@ func (s *suite) answers(t *testing.T) {
 		}
 	})
 	t.Run("a long history", s.longHistory)
-	t.Run("thoughts", s.thoughts)
+	if !s.traits.NoThoughts {
+		t.Run("thoughts", s.thoughts)
+	}
 	ends := []struct {
 		name   string
 		answer Answer
@@ -124,9 +126,6 @@ func (s *suite) longHistory(t *testing.T) {
 // thoughts come before the answer, are never taken for it, and go back to the
 // service where it wants them.
 func (s *suite) thoughts(t *testing.T) {
-	if s.traits.NoThoughts {
-		t.Skip("the service has no thoughts")
-	}
 	f := s.make(t)
 	f.Play(Answer{Thought: "hm, well", Calls: []Call{{Name: "look", Args: `{"q":"x"}`}}}, Answer{Thought: "aha", Text: []string{"done"}})
 	req := request(user("go"))

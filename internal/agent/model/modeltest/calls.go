@@ -42,18 +42,9 @@ func (s *suite) calls(t *testing.T) {
 			}
 		}
 	})
-	t.Run("malformed arguments", func(t *testing.T) {
-		if s.traits.NoArgsOnWire {
-			t.Skip("arguments are no text there")
-		}
-		for _, args := range []string{`{"q":`, `{"q":1}}`, `[1]`, `"x"`, `}`} {
-			f, req := s.withTools(t, "a")
-			f.Play(Answer{Calls: []Call{{Name: "a", Args: args}}})
-			if o := ask(t.Context(), t, f.Model, req); o.code() != model.Malformed || !strings.Contains(o.err.Error(), "a") {
-				t.Errorf("%s: %+v", args, o)
-			}
-		}
-	})
+	if !s.traits.NoArgsOnWire {
+		t.Run("malformed arguments", s.malformed)
+	}
 	t.Run("a response that has no JSON form", func(t *testing.T) {
 		f, req := s.withTools(t, "a")
 		f.Play(Answer{Calls: []Call{{Name: "a", Args: `{}`}}})
@@ -135,6 +126,17 @@ func (s *suite) threeCalls(t *testing.T) {
 	}
 	if len(said) != 3 || !strings.Contains(said[0], "one") || !strings.Contains(said[1], "no such thing") || !strings.Contains(said[2], "98765432109876543210") {
 		t.Errorf("results %q", said)
+	}
+}
+
+// malformed arguments are an error that names the tool.
+func (s *suite) malformed(t *testing.T) {
+	for _, args := range []string{`{"q":`, `{"q":1}}`, `[1]`, `"x"`, `}`} {
+		f, req := s.withTools(t, "a")
+		f.Play(Answer{Calls: []Call{{Name: "a", Args: args}}})
+		if o := ask(t.Context(), t, f.Model, req); o.code() != model.Malformed || !strings.Contains(o.err.Error(), "a") {
+			t.Errorf("%s: %+v", args, o)
+		}
 	}
 }
 

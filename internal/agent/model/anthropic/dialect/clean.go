@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // form is what the value of a keyword must be (JSON Schema 2020-12, its
@@ -61,7 +63,7 @@ func clean(raw []byte) (any, error) {
 	if len(raw) > maxBytes {
 		return nil, fmt.Errorf("larger than %d KiB", maxBytes>>10)
 	}
-	root, err := decode(raw)
+	root, err := ordered.Parse(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +84,10 @@ func (c *cleaner) schema(v any, depth int) (any, error) {
 		if _, isFlag := v.(bool); isFlag {
 			return v, nil
 		}
-		return nil, fmt.Errorf("%s is not a schema", kindOf(v))
+		return nil, fmt.Errorf("%s is not a schema", ordered.Kind(v))
 	}
 	out, told := &object{}, &notes{}
-	for _, name := range in.names {
+	for _, name := range in.Keys() {
 		if err := c.keyword(out, told, in, name, depth); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -98,14 +100,14 @@ func (c *cleaner) schema(v any, depth int) (any, error) {
 
 // keyword takes one keyword over.
 func (c *cleaner) keyword(out *object, told *notes, in *object, name string, depth int) error {
-	value := in.get(name)
+	value := in.Get(name)
 	switch name {
 	case "$ref", "$dynamicRef", "$recursiveRef":
 		pointer, err := c.refs.pointer(value)
 		if err != nil {
 			return err
 		}
-		out.set("$ref", pointer)
+		out.Set("$ref", pointer)
 		return nil
 	case "type":
 		setType(out, told, value)
@@ -119,9 +121,9 @@ func (c *cleaner) keyword(out *object, told *notes, in *object, name string, dep
 	case err != nil:
 		return err
 	case kept == nil && forms[name] == free: // null is a value
-		out.set(name, nil)
+		out.Set(name, nil)
 	case kept != nil:
-		out.set(name, kept)
+		out.Set(name, kept)
 	case forms[name] != 0 && forms[name] != label:
 		told.add(name, value)
 	}
@@ -171,7 +173,7 @@ func plain(f form, value any) any {
 		switch {
 		case f == values && len(v) > 0:
 			return distinct(v)
-		case f == texts && !slices.ContainsFunc(v, func(e any) bool { return kindOf(e) != "string" }):
+		case f == texts && !slices.ContainsFunc(v, func(e any) bool { return ordered.Kind(e) != "string" }):
 			return distinct(v)
 		}
 	}
@@ -183,7 +185,7 @@ func distinct(list []any) []any {
 	seen := make(map[string]bool, len(list))
 	out := make([]any, 0, len(list))
 	for _, v := range list {
-		if key, err := encode(v); err == nil && !seen[string(key)] {
+		if key, err := ordered.Encode(v); err == nil && !seen[string(key)] {
 			seen[string(key)] = true
 			out = append(out, v)
 		}
@@ -194,7 +196,7 @@ func distinct(list []any) []any {
 func (c *cleaner) list(value any, depth int) (any, error) {
 	list, ok := value.([]any)
 	if !ok || len(list) == 0 {
-		return nil, fmt.Errorf("%s where a list of schemas belongs", kindOf(value))
+		return nil, fmt.Errorf("%s where a list of schemas belongs", ordered.Kind(value))
 	}
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -210,15 +212,15 @@ func (c *cleaner) list(value any, depth int) (any, error) {
 func (c *cleaner) named(value any, depth int) (any, error) {
 	in, ok := value.(*object)
 	if !ok {
-		return nil, fmt.Errorf("%s where an object belongs", kindOf(value))
+		return nil, fmt.Errorf("%s where an object belongs", ordered.Kind(value))
 	}
 	out := &object{}
-	for _, name := range in.names {
-		s, err := c.schema(in.get(name), depth+1)
+	for _, name := range in.Keys() {
+		s, err := c.schema(in.Get(name), depth+1)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		out.set(name, s)
+		out.Set(name, s)
 	}
 	return out, nil
 }
@@ -226,7 +228,7 @@ func (c *cleaner) named(value any, depth int) (any, error) {
 // older translates keywords of older drafts and of OpenAPI, and reports whether it
 // was one.
 func (c *cleaner) older(out *object, told *notes, in *object, name string, depth int) (done bool, err error) {
-	value := in.get(name)
+	value := in.Get(name)
 	switch name {
 	case "exclusiveMinimum", "exclusiveMaximum": // until draft 4 a flag beside the bound
 		exclusive, isFlag := value.(bool)
@@ -239,17 +241,17 @@ func (c *cleaner) older(out *object, told *notes, in *object, name string, depth
 		if !ok {
 			return false, nil
 		}
-		if len(list) == 0 || in.has("prefixItems") {
+		if len(list) == 0 || in.Has("prefixItems") {
 			return true, nil
 		}
 		prefix, err := c.list(list, depth)
 		if err != nil {
 			return true, err
 		}
-		out.set("prefixItems", prefix)
-		if rest := in.get("additionalItems"); rest != nil {
+		out.Set("prefixItems", prefix)
+		if rest := in.Get("additionalItems"); rest != nil {
 			if rest, err = c.schema(rest, depth+1); err == nil {
-				out.set("items", rest)
+				out.Set("items", rest)
 			}
 		}
 		return true, err
@@ -279,37 +281,37 @@ func setType(out *object, told *notes, value any) {
 		told.add("type", value)
 		return
 	}
-	out.set("type", oneOrMany(distinct(types)))
+	out.Set("type", oneOrMany(distinct(types)))
 }
 
 // nullable adds null to the types where OpenAPI 3.0 says so.
 func nullable(in, out *object) {
-	if types := typesOf(out); in.get("nullable") == true && types != nil && !slices.Contains(types, "null") {
-		out.set("type", append(slices.Clone(types), "null"))
+	if types := typesOf(out); in.Get("nullable") == true && types != nil && !slices.Contains(types, "null") {
+		out.Set("type", append(slices.Clone(types), "null"))
 	}
 }
 
 // nameProperties takes out properties whose names the service refuses, and tells the
 // model of them. They are allowed nevertheless.
 func nameProperties(out *object, told *notes) {
-	properties, _ := out.get("properties").(*object)
+	properties, _ := out.Get("properties").(*object)
 	if properties == nil {
 		return
 	}
 	refused := &object{}
-	for _, name := range slices.Clone(properties.names) {
+	for _, name := range slices.Clone(properties.Keys()) {
 		if !propertyName().MatchString(name) {
-			refused.set(name, properties.get(name))
-			properties.remove(name)
+			refused.Set(name, properties.Get(name))
+			properties.Remove(name)
 		}
 	}
-	if len(refused.names) == 0 {
+	if len(refused.Keys()) == 0 {
 		return
 	}
 	told.add("properties", refused)
 	for _, word := range closing {
-		if out.get(word) == false {
-			out.remove(word)
+		if out.Get(word) == false {
+			out.Remove(word)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // Bounds of a schema.
@@ -40,32 +42,32 @@ func Translate(raw []byte) (json.RawMessage, error) {
 		return nil, err
 	}
 	if types := typesOf(out); types != nil && !slices.Contains(types, "object") {
-		return nil, fmt.Errorf("type must be object, not %v", out.get("type"))
+		return nil, fmt.Errorf("type must be object, not %v", out.Get("type"))
 	}
-	out.set("type", "object")
+	out.Set("type", "object")
 	t.told.tell(out)
 	if err := checkRefs(out, &resolver{root: out}); err != nil {
 		return nil, err
 	}
-	return encode(out)
+	return ordered.Encode(out)
 }
 
 // checkRefs sees that every reference still leads somewhere.
 func checkRefs(v any, within *resolver) error {
 	switch v := v.(type) {
 	case *object:
-		for _, name := range v.names {
+		for _, name := range v.Keys() {
 			switch name {
 			case "const", "enum", "default", "examples":
 				continue // data
 			case "$ref":
-				if text, ok := v.get(name).(string); ok {
+				if text, ok := v.Get(name).(string); ok {
 					if _, err := within.find(text); err != nil {
 						return err
 					}
 				}
 			}
-			if err := checkRefs(v.get(name), within); err != nil {
+			if err := checkRefs(v.Get(name), within); err != nil {
 				return err
 			}
 		}
@@ -101,26 +103,26 @@ func (t *top) flat(v any, depth int) (*object, error) {
 		return nil, errors.New("nothing can match it")
 	}
 	out := &object{}
-	for _, name := range in.names {
+	for _, name := range in.Keys() {
 		switch name {
 		case "$ref", "allOf", "anyOf", "oneOf":
 		default:
-			out.set(name, in.get(name))
+			out.Set(name, in.Get(name))
 		}
 	}
-	if ref, ok := in.get("$ref").(string); ok {
+	if ref, ok := in.Get("$ref").(string); ok {
 		if err := t.refer(out, ref, depth); err != nil {
 			return nil, err
 		}
 	}
-	all, _ := in.get("allOf").([]any)
+	all, _ := in.Get("allOf").([]any)
 	for _, part := range all {
 		if err := t.join(out, part, depth); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range []string{"anyOf", "oneOf"} {
-		if alternatives, ok := in.get(name).([]any); ok {
+		if alternatives, ok := in.Get(name).([]any); ok {
 			t.told.add(name, alternatives)
 			if err := t.gather(out, alternatives, depth); err != nil {
 				return nil, err
@@ -156,9 +158,9 @@ func (t *top) join(out *object, part any, depth int) error {
 // more.
 func (t *top) gather(out *object, alternatives []any, depth int) error {
 	for _, word := range closing {
-		out.remove(word)
+		out.Remove(word)
 	}
-	own, _ := out.get("properties").(*object)
+	own, _ := out.Get("properties").(*object)
 	properties := &object{}
 	if own != nil {
 		merge(properties, own, &t.told)
@@ -174,18 +176,18 @@ func (t *top) gather(out *object, alternatives []any, depth int) error {
 		if err != nil {
 			return err
 		}
-		theirs, ok := flat.get("properties").(*object)
+		theirs, ok := flat.Get("properties").(*object)
 		if !ok {
 			continue
 		}
-		for _, name := range theirs.names {
-			if own == nil || !own.has(name) {
-				properties.set(name, either(properties.get(name), theirs.get(name)))
+		for _, name := range theirs.Keys() {
+			if own == nil || !own.Has(name) {
+				properties.Set(name, either(properties.Get(name), theirs.Get(name)))
 			}
 		}
 	}
-	if len(properties.names) > 0 {
-		out.set("properties", properties)
+	if len(properties.Keys()) > 0 {
+		out.Set("properties", properties)
 	}
 	return nil
 }
@@ -200,17 +202,17 @@ func either(a, b any) any {
 
 // combined is a schema of two, by anyOf or allOf.
 func combined(word string, a, b any) any {
-	if same(a, b) {
+	if ordered.Same(a, b) {
 		return a
 	}
 	parts := func(v any) []any {
-		if s, ok := v.(*object); ok && len(s.names) == 1 && s.has(word) {
-			return s.get(word).([]any)
+		if s, ok := v.(*object); ok && len(s.Keys()) == 1 && s.Has(word) {
+			return s.Get(word).([]any)
 		}
 		return []any{v}
 	}
 	out := &object{}
-	out.set(word, union(parts(a), parts(b)))
+	out.Set(word, union(parts(a), parts(b)))
 	return out
 }
 
@@ -220,27 +222,27 @@ var closing = []string{"additionalProperties", "unevaluatedProperties"}
 // merge makes into a schema that says what another says too. What it has no place
 // for goes to told.
 func merge(into, other *object, told *notes) {
-	open := into.has("properties") && other.has("properties") // each knows only its own
-	for _, name := range other.names {
-		value := other.get(name)
-		old := into.get(name)
+	open := into.Has("properties") && other.Has("properties") // each knows only its own
+	for _, name := range other.Keys() {
+		value := other.Get(name)
+		old := into.Get(name)
 		switch {
 		case open && slices.Contains(closing, name):
 			continue
-		case !into.has(name):
-			into.set(name, value)
+		case !into.Has(name):
+			into.Set(name, value)
 			continue
-		case same(old, value), name == "description", name == "title":
+		case ordered.Same(old, value), name == "description", name == "title":
 			continue
 		}
 		switch name {
 		case "properties", "$defs", "definitions":
-			into.set(name, both(old.(*object), value.(*object)))
+			into.Set(name, both(old.(*object), value.(*object)))
 		case "required":
-			into.set(name, union(old.([]any), value.([]any)))
+			into.Set(name, union(old.([]any), value.([]any)))
 		case "type":
 			if types := common(typesOf(into), typesOf(other)); len(types) > 0 {
-				into.set(name, oneOrMany(types))
+				into.Set(name, oneOrMany(types))
 				continue
 			}
 			told.add(name, value)
@@ -250,7 +252,7 @@ func merge(into, other *object, told *notes) {
 	}
 	if open {
 		for _, word := range closing {
-			into.remove(word)
+			into.Remove(word)
 		}
 	}
 }
@@ -258,21 +260,21 @@ func merge(into, other *object, told *notes) {
 // both has the properties of two schemas that hold at the same time.
 func both(a, b *object) *object {
 	out := &object{}
-	for _, name := range a.names {
-		out.set(name, a.get(name))
+	for _, name := range a.Keys() {
+		out.Set(name, a.Get(name))
 	}
-	for _, name := range b.names {
-		value := b.get(name)
-		if out.has(name) {
-			value = combined("allOf", out.get(name), value)
+	for _, name := range b.Keys() {
+		value := b.Get(name)
+		if out.Has(name) {
+			value = combined("allOf", out.Get(name), value)
 		}
-		out.set(name, value)
+		out.Set(name, value)
 	}
 	return out
 }
 
 func typesOf(s *object) []any {
-	switch v := s.get("type").(type) {
+	switch v := s.Get("type").(type) {
 	case nil:
 		return nil
 	case []any:

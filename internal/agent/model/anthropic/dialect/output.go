@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // Bounds of the schema of an answer (the service's page on structured outputs).
@@ -32,14 +34,14 @@ func Output(raw []byte) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case out.get("type") != "object":
+	case out.Get("type") != "object":
 		return nil, errors.New("it must be an object")
 	case c.optional > maxOptional:
 		return nil, fmt.Errorf("more than %d properties are optional", maxOptional)
 	case c.unions > maxUnions:
 		return nil, fmt.Errorf("more than %d parts have alternatives", maxUnions)
 	}
-	return encode(out)
+	return ordered.Encode(out)
 }
 
 // closer writes a schema in the service's words.
@@ -67,8 +69,8 @@ func (c *closer) schema(v any, depth int, within map[string]bool) (*object, erro
 	}
 	out := &object{}
 	for _, name := range []string{"title", "description"} {
-		if in.has(name) {
-			out.set(name, in.get(name))
+		if in.Has(name) {
+			out.Set(name, in.Get(name))
 		}
 	}
 	if err := c.kind(out, in, told, depth, within); err != nil {
@@ -89,13 +91,13 @@ func (c *closer) joined(v any, told *notes, within map[string]bool) (*object, ma
 		return nil, nil, errTooLarge
 	}
 	out := &object{}
-	for _, name := range in.names {
+	for _, name := range in.Keys() {
 		if name != "$ref" && name != "allOf" {
-			out.set(name, in.get(name))
+			out.Set(name, in.Get(name))
 		}
 	}
-	parts, _ := in.get("allOf").([]any)
-	if ref, ok := in.get("$ref").(string); ok {
+	parts, _ := in.Get("allOf").([]any)
+	if ref, ok := in.Get("$ref").(string); ok {
 		if within[ref] {
 			return nil, nil, fmt.Errorf("%q is within itself", ref)
 		}
@@ -124,27 +126,27 @@ func (c *closer) joined(v any, told *notes, within map[string]bool) (*object, ma
 // kind writes what says of which kind a value is.
 func (c *closer) kind(out, in *object, told *notes, depth int, within map[string]bool) error {
 	for _, name := range []string{"anyOf", "oneOf"} {
-		if list, ok := in.get(name).([]any); ok {
+		if list, ok := in.Get(name).([]any); ok {
 			return c.alternatives(out, without(in, name), list, depth, within)
 		}
 	}
 	for _, name := range []string{"enum", "const"} {
-		if in.has(name) {
+		if in.Has(name) {
 			return setValues(out, in, name)
 		}
 	}
 	types := typesOf(in)
 	switch {
-	case types == nil && in.has("properties"):
+	case types == nil && in.Has("properties"):
 		types = []any{"object"}
-	case types == nil && in.has("items"):
+	case types == nil && in.Has("items"):
 		types = []any{"array"}
 	case types == nil:
 		return errAnything
 	case len(types) > 1:
 		return c.types(out, in, types, depth, within)
 	}
-	out.set("type", types[0])
+	out.Set("type", types[0])
 	c.unsaid(in, told, types[0])
 	switch types[0] {
 	case "object":
@@ -152,9 +154,9 @@ func (c *closer) kind(out, in *object, told *notes, depth int, within map[string
 	case "array":
 		return c.items(out, in, depth, within)
 	case "string":
-		if f, ok := in.get("format").(string); ok {
+		if f, ok := in.Get("format").(string); ok {
 			if slices.Contains(outputFormats, f) {
-				out.set("format", f)
+				out.Set("format", f)
 			} else {
 				told.add("format", f)
 			}
@@ -165,15 +167,15 @@ func (c *closer) kind(out, in *object, told *notes, depth int, within map[string
 
 // unsaid tells the constraints that the service has no words for.
 func (c *closer) unsaid(in *object, told *notes, kind any) {
-	for _, name := range in.names {
+	for _, name := range in.Keys() {
 		switch name {
 		case "title", "description", "type", "properties", "required", "additionalProperties", "unevaluatedProperties",
 			"items", "format", "minItems", "$defs", "definitions", "deprecated", "readOnly", "writeOnly":
 			continue
 		}
-		told.add(name, in.get(name))
+		told.add(name, in.Get(name))
 	}
-	if n := in.get("minItems"); n != nil && kind == "array" && n != json.Number("0") && n != json.Number("1") {
+	if n := in.Get("minItems"); n != nil && kind == "array" && n != json.Number("0") && n != json.Number("1") {
 		told.add("minItems", n)
 	}
 }
@@ -183,13 +185,13 @@ func (c *closer) unsaid(in *object, told *notes, kind any) {
 func (c *closer) types(out, in *object, types []any, depth int, within map[string]bool) error {
 	if !slices.Contains(types, "object") && !slices.Contains(types, "array") {
 		c.unions++
-		out.set("type", types)
+		out.Set("type", types)
 		return nil
 	}
 	list := make([]any, len(types))
 	for i, t := range types {
 		one := &object{}
-		one.set("type", t)
+		one.Set("type", t)
 		list[i] = one
 	}
 	return c.alternatives(out, without(in, "type"), list, depth, within)
@@ -198,11 +200,11 @@ func (c *closer) types(out, in *object, types []any, depth int, within map[strin
 // without gives what a schema says of values besides one keyword.
 func without(in *object, keyword string) *object {
 	out := &object{}
-	for _, n := range in.names {
+	for _, n := range in.Keys() {
 		switch n {
 		case keyword, "title", "description", "default", "$defs", "definitions":
 		default:
-			out.set(n, in.get(n))
+			out.Set(n, in.Get(n))
 		}
 	}
 	return out
@@ -239,7 +241,7 @@ func (c *closer) alternatives(out, base *object, list []any, depth int, within m
 		c.unions--
 		merge(out, possible[0].(*object), &notes{})
 	default:
-		out.set("anyOf", possible)
+		out.Set("anyOf", possible)
 	}
 	return nil
 }
@@ -249,79 +251,79 @@ func keepOf(s *object, kind any) {
 	about := map[string]string{"properties": "object", "required": "object", "additionalProperties": "object", "items": "array", "minItems": "array", "maxItems": "array", "prefixItems": "array"}
 	for word, of := range about {
 		if of != kind {
-			s.remove(word)
+			s.Remove(word)
 		}
 	}
 }
 
 // setValues writes an enum or a constant.
 func setValues(out, in *object, name string) error {
-	list, ok := in.get(name).([]any)
+	list, ok := in.Get(name).([]any)
 	if !ok {
-		list = []any{in.get(name)}
+		list = []any{in.Get(name)}
 	}
 	for _, v := range list {
-		if k := kindOf(v); k == "object" || k == "array" {
+		if k := ordered.Kind(v); k == "object" || k == "array" {
 			return fmt.Errorf("%s: only plain values", name)
 		}
 	}
-	if in.has("type") {
-		out.set("type", in.get("type"))
+	if in.Has("type") {
+		out.Set("type", in.Get("type"))
 	}
-	out.set(name, in.get(name))
+	out.Set(name, in.Get(name))
 	return nil
 }
 
 func (c *closer) properties(out, in *object, depth int, within map[string]bool) error {
-	properties, _ := in.get("properties").(*object)
+	properties, _ := in.Get("properties").(*object)
 	if properties == nil {
 		properties = &object{}
 	}
-	if len(properties.names) == 0 && in.get("additionalProperties") != false {
+	if len(properties.Keys()) == 0 && in.Get("additionalProperties") != false {
 		return errors.New("an object must list its properties")
 	}
-	required, _ := in.get("required").([]any)
+	required, _ := in.Get("required").([]any)
 	closed := &object{}
-	for _, name := range properties.names {
-		if properties.get(name) == false {
+	for _, name := range properties.Keys() {
+		if properties.Get(name) == false {
 			continue
 		}
-		p, err := c.schema(properties.get(name), depth+1, within)
+		p, err := c.schema(properties.Get(name), depth+1, within)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if !slices.Contains(required, any(name)) {
 			c.optional++
 		}
-		closed.set(name, p)
+		closed.Set(name, p)
 	}
 	for _, name := range required {
-		if text, _ := name.(string); !closed.has(text) {
+		if text, _ := name.(string); !closed.Has(text) {
 			return fmt.Errorf("%v is required but no property", name)
 		}
 	}
-	out.set("properties", closed)
+	out.Set("properties", closed)
 	if len(required) > 0 {
-		out.set("required", required)
+		out.Set("required", required)
 	}
-	out.set("additionalProperties", false)
+	out.Set("additionalProperties", false)
 	return nil
 }
 
 func (c *closer) items(out, in *object, depth int, within map[string]bool) error {
-	if in.has("prefixItems") {
+	if in.Has("prefixItems") {
 		return errors.New("a list must have items of one schema")
 	}
-	items, err := c.schema(in.get("items"), depth+1, within)
+	items, err := c.schema(in.Get("items"), depth+1, within)
 	if err != nil {
 		return fmt.Errorf("items: %w", err)
 	}
-	out.set("items", items)
-	if n, ok := in.get("minItems").(json.Number); ok {
+	out.Set("items", items)
+	if n, ok := in.Get("minItems").(json.Number); ok {
 		if n != "0" && !strings.HasPrefix(string(n), "-") {
 			n = "1"
 		}
-		out.set("minItems", n)
+		out.Set("minItems", n)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // resolver finds what references within a document lead to.
@@ -36,7 +38,7 @@ func (r *resolver) pointer(ref any) (string, error) {
 func (r *resolver) resolve(ref any) (place, error) {
 	text, ok := ref.(string)
 	if !ok {
-		return place{}, fmt.Errorf("%s where text belongs", kindOf(ref))
+		return place{}, fmt.Errorf("%s where text belongs", ordered.Kind(ref))
 	}
 	document, fragment, _ := strings.Cut(text, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -77,14 +79,14 @@ func index(at place, named map[string]place) {
 	switch v := at.value.(type) {
 	case *object:
 		for key, prefix := range map[string]string{"$id": "", "$anchor": "#", "$dynamicAnchor": "#"} {
-			name, ok := v.get(key).(string)
+			name, ok := v.Get(key).(string)
 			if _, known := named[prefix+name]; ok && !known {
 				named[prefix+name] = at
 			}
 		}
-		for _, key := range v.names {
+		for _, key := range v.Keys() {
 			step := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-			index(place{v.get(key), at.pointer + "/" + step}, named)
+			index(place{v.Get(key), at.pointer + "/" + step}, named)
 		}
 	case []any:
 		for i, e := range v {
@@ -99,10 +101,10 @@ func follow(at any, pointer string) (any, bool) {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		switch v := at.(type) {
 		case *object:
-			if !v.has(step) {
+			if !v.Has(step) {
 				return nil, false
 			}
-			at = v.get(step)
+			at = v.Get(step)
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(v) {

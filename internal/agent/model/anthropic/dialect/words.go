@@ -3,6 +3,8 @@ package dialect
 import (
 	"strings"
 	"unicode"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // maxNote bounds the constraints that are told in words at one place, in bytes.
@@ -13,27 +15,27 @@ const maxNote = 1000
 type notes struct{ object }
 
 func (n *notes) add(name string, value any) {
-	if old := n.get(name); old == nil || same(old, value) {
-		n.set(name, value)
+	if old := n.Get(name); old == nil || ordered.Same(old, value) {
+		n.Set(name, value)
 		return
 	}
-	all, _ := n.get("allOf").([]any)
+	all, _ := n.Get("allOf").([]any)
 	other := &object{}
-	other.set(name, value)
-	n.set("allOf", append(all, other))
+	other.Set(name, value)
+	n.Set("allOf", append(all, other))
 }
 
 // tell puts the notes into the description of a schema.
 func (n *notes) tell(out *object) {
-	if len(n.names) == 0 {
+	if len(n.Keys()) == 0 {
 		return
 	}
-	text, err := encode(&n.object)
+	text, err := ordered.Encode(&n.object)
 	if err != nil || len(text) > maxNote {
 		return // whoever runs the tool checks the arguments anyway
 	}
-	description, _ := out.get("description").(string)
-	out.set("description", strings.TrimLeft(description+"\nFurther constraints (JSON Schema): "+visible(string(text)), "\n"))
+	description, _ := out.Get("description").(string)
+	out.Set("description", strings.TrimLeft(description+"\nFurther constraints (JSON Schema): "+visible(string(text)), "\n"))
 }
 
 // unseen reports whether a character cannot be seen, so that something can be

@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // Bounds of a translated schema.
@@ -50,7 +52,7 @@ func Parameters(raw []byte) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.json(), nil
+	return encode(out), nil
 }
 
 // Output gives the schema that an answer is held to. strict reports whether it is
@@ -61,11 +63,11 @@ func Output(raw []byte) (schema json.RawMessage, strict bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return out.json(), isStrict(out), nil
+	return encode(out), isStrict(out), nil
 }
 
 func translate(raw []byte) (*object, error) {
-	root, err := decode(raw)
+	root, err := ordered.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
@@ -74,13 +76,13 @@ func translate(raw []byte) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.has("type") && !slices.Contains(typesOf(out), "object") {
-		return nil, fmt.Errorf("type must be object, not %v", out.get("type"))
+	if out.Has("type") && !slices.Contains(typesOf(out), "object") {
+		return nil, fmt.Errorf("type must be object, not %v", out.Get("type"))
 	}
-	out.set("type", "object")
+	out.Set("type", "object")
 	flatten(out)
-	if !out.has("properties") {
-		out.set("properties", &object{})
+	if !out.Has("properties") {
+		out.Set("properties", &object{})
 	}
 	finish(out)
 	return out, nil
@@ -112,19 +114,19 @@ func (t *translator) schema(v any, depth int) (*object, error) {
 	}
 	in, ok := v.(*object)
 	if !ok {
-		return nil, fmt.Errorf("%s is not a schema", kindOf(v))
+		return nil, fmt.Errorf("%s is not a schema", ordered.Kind(v))
 	}
 	out := &object{}
-	for _, key := range in.keys {
+	for _, key := range in.Keys() {
 		if err := t.keyword(out, in, key, depth); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
-		if !in.has(key) {
+		if !in.Has(key) {
 			continue
 		}
-		target, err := t.reference(in.get(key), depth)
+		target, err := t.reference(in.Get(key), depth)
 		if err == nil {
 			err = join(out, target)
 		}
@@ -135,7 +137,7 @@ func (t *translator) schema(v any, depth int) (*object, error) {
 	if err := t.all(out, in, depth); err != nil {
 		return nil, fmt.Errorf("allOf: %w", err)
 	}
-	if in.get("nullable") == true { // OpenAPI 3.0
+	if in.Get("nullable") == true { // OpenAPI 3.0
 		allowNull(out)
 	}
 	return out, nil
@@ -143,10 +145,10 @@ func (t *translator) schema(v any, depth int) (*object, error) {
 
 // all joins what must hold at the same time.
 func (t *translator) all(out, in *object, depth int) error {
-	if !in.has("allOf") {
+	if !in.Has("allOf") {
 		return nil
 	}
-	parts, err := t.list(in.get("allOf"), depth)
+	parts, err := t.list(in.Get("allOf"), depth)
 	if err != nil {
 		return err
 	}
@@ -160,21 +162,21 @@ func (t *translator) all(out, in *object, depth int) error {
 
 // keyword translates one keyword of a schema.
 func (t *translator) keyword(out, in *object, key string, depth int) error {
-	value := in.get(key)
+	value := in.Get(key)
 	switch key {
 	case "title", "description", "format":
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Errorf("%s where text belongs", kindOf(value))
+			return fmt.Errorf("%s where text belongs", ordered.Kind(value))
 		}
-		out.set(key, visible(text))
+		out.Set(key, visible(text))
 	case "type":
 		return setTypes(out, value)
 	case "enum", "const":
 		return setEnum(out, in, key)
 	case "required":
 		names, err := namesOf(value)
-		out.set(key, names)
+		out.Set(key, names)
 		return err
 	case "properties":
 		return t.properties(out, in, depth)
@@ -200,44 +202,44 @@ func (t *translator) keyword(out, in *object, key string, depth int) error {
 }
 
 func (t *translator) properties(out, in *object, depth int) error {
-	properties, ok := in.get("properties").(*object)
+	properties, ok := in.Get("properties").(*object)
 	if !ok {
-		return fmt.Errorf("%s where an object belongs", kindOf(in.get("properties")))
+		return fmt.Errorf("%s where an object belongs", ordered.Kind(in.Get("properties")))
 	}
 	translated := &object{}
-	for _, name := range properties.keys {
-		p, err := t.schema(properties.get(name), depth+1)
+	for _, name := range properties.Keys() {
+		p, err := t.schema(properties.Get(name), depth+1)
 		if errors.Is(err, errNever) {
-			if required, _ := in.get("required").([]any); slices.Contains(required, any(name)) {
+			if required, _ := in.Get("required").([]any); slices.Contains(required, any(name)) {
 				return fmt.Errorf("%s: required, but %w", name, err)
 			}
-			note(out, "not", objectOf("required", []any{name}))
+			note(out, "not", ordered.Of("required", []any{name}))
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		translated.set(name, p)
+		translated.Set(name, p)
 	}
-	out.set("properties", translated)
+	out.Set("properties", translated)
 	return nil
 }
 
 func (t *translator) additional(out, in *object, depth int) error {
-	value := in.get("additionalProperties")
-	if in.has("patternProperties") {
+	value := in.Get("additionalProperties")
+	if in.Has("patternProperties") {
 		note(out, "additionalProperties", value)
 		return nil
 	}
 	if allowed, ok := value.(bool); ok {
-		out.set("additionalProperties", allowed)
+		out.Set("additionalProperties", allowed)
 		return nil
 	}
 	s, err := t.schema(value, depth+1)
 	if err != nil {
 		return err
 	}
-	out.set("additionalProperties", s)
+	out.Set("additionalProperties", s)
 	return nil
 }
 
@@ -245,23 +247,23 @@ func (t *translator) additional(out, in *object, depth int) error {
 // what prefixItems is now. Tuples become arrays of whatever stands in them, since
 // OpenAI wants items in every array.
 func (t *translator) items(out, in *object, key string, depth int) error {
-	value := in.get(key)
+	value := in.Get(key)
 	if list, ok := value.([]any); ok {
 		t.nodes += weight(value)
 		note(out, "prefixItems", value)
 		parts, err := t.list(list, depth)
-		if err != nil || len(parts) == 0 || in.has("items") && key == "prefixItems" {
+		if err != nil || len(parts) == 0 || in.Has("items") && key == "prefixItems" {
 			return err
 		}
 		all := make([]any, len(parts))
 		for i, part := range parts {
 			all[i] = part
 		}
-		out.set("items", objectOf("anyOf", all))
+		out.Set("items", ordered.Of("anyOf", all))
 		return nil
 	}
 	if value == false {
-		prefix, _ := in.get("prefixItems").([]any)
+		prefix, _ := in.Get("prefixItems").([]any)
 		if err := setCount(out, "maxItems", json.Number(strconv.Itoa(len(prefix)))); err != nil || len(prefix) == 0 {
 			return err
 		}
@@ -273,14 +275,14 @@ func (t *translator) items(out, in *object, key string, depth int) error {
 		for _, part := range parts {
 			items = either(items, part)
 		}
-		out.set("items", items)
+		out.Set("items", items)
 		return nil
 	}
 	s, err := t.schema(value, depth+1)
 	if err != nil {
 		return err
 	}
-	if prefix, ok := in.get("prefixItems").([]any); ok {
+	if prefix, ok := in.Get("prefixItems").([]any); ok {
 		parts, err := t.list(prefix, depth)
 		if err != nil {
 			return err
@@ -289,7 +291,7 @@ func (t *translator) items(out, in *object, key string, depth int) error {
 			s = either(s, part)
 		}
 	}
-	out.set("items", s)
+	out.Set("items", s)
 	return nil
 }
 
@@ -297,9 +299,9 @@ func (t *translator) items(out, in *object, key string, depth int) error {
 func (t *translator) alternatives(out *object, key string, value any, depth int) error {
 	list, ok := value.([]any)
 	if !ok || len(list) == 0 {
-		return fmt.Errorf("%s where a list of schemas belongs", kindOf(value))
+		return fmt.Errorf("%s where a list of schemas belongs", ordered.Kind(value))
 	}
-	if out.has("anyOf") {
+	if out.Has("anyOf") {
 		t.nodes += weight(value)
 		note(out, key, value)
 		return nil
@@ -318,14 +320,14 @@ func (t *translator) alternatives(out *object, key string, value any, depth int)
 	if len(possible) == 0 {
 		return errNever
 	}
-	out.set("anyOf", possible)
+	out.Set("anyOf", possible)
 	return nil
 }
 
 func (t *translator) list(value any, depth int) ([]*object, error) {
 	list, ok := value.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s where a list of schemas belongs", kindOf(value))
+		return nil, fmt.Errorf("%s where a list of schemas belongs", ordered.Kind(value))
 	}
 	all := make([]*object, len(list))
 	for i, v := range list {

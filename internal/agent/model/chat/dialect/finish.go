@@ -3,21 +3,23 @@ package dialect
 import (
 	"slices"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // note keeps a constraint for the description. It never changes what is already
 // kept, since schemas are joined and shared.
 func note(out *object, key string, value any) {
 	notes := &object{}
-	if known, ok := out.get(noteKey).(*object); ok {
-		notes = known.clone()
+	if known, ok := out.Get(noteKey).(*object); ok {
+		notes = known.Clone()
 	}
-	if notes.has(key) && !same(notes.get(key), value) {
-		value = objectOf("allOf", []any{objectOf(key, notes.get(key)), objectOf(key, value)})
+	if notes.Has(key) && !ordered.Same(notes.Get(key), value) {
+		value = ordered.Of("allOf", []any{ordered.Of(key, notes.Get(key)), ordered.Of(key, value)})
 		key = "also " + key
 	}
-	notes.set(key, value)
-	out.set(noteKey, notes)
+	notes.Set(key, value)
+	out.Set(noteKey, notes)
 }
 
 // finish gives each schema within a translated one the form in which it is sent:
@@ -26,46 +28,46 @@ func note(out *object, key string, value any) {
 func finish(s *object) {
 	settle(s)
 	describe(s)
-	if properties, ok := s.get("properties").(*object); ok {
+	if properties, ok := s.Get("properties").(*object); ok {
 		finished := &object{}
-		for _, name := range properties.keys {
-			finished.set(name, finished1(properties.get(name)))
+		for _, name := range properties.Keys() {
+			finished.Set(name, finished1(properties.Get(name)))
 		}
-		s.set("properties", finished)
+		s.Set("properties", finished)
 	}
 	for _, key := range []string{"items", "additionalProperties"} {
-		if _, ok := s.get(key).(*object); ok {
-			s.set(key, finished1(s.get(key)))
+		if _, ok := s.Get(key).(*object); ok {
+			s.Set(key, finished1(s.Get(key)))
 		}
 	}
-	if list, ok := s.get("anyOf").([]any); ok {
+	if list, ok := s.Get("anyOf").([]any); ok {
 		all := make([]any, len(list))
 		for i, item := range list {
 			all[i] = finished1(item)
 		}
-		s.set("anyOf", all)
+		s.Set("anyOf", all)
 	}
 }
 
 func finished1(v any) *object {
-	s := v.(*object).clone()
+	s := v.(*object).Clone()
 	finish(s)
 	return s
 }
 
 // settle gives a schema its type and takes out what belongs to another one.
 func settle(s *object) {
-	if !s.has("type") {
+	if !s.Has("type") {
 		switch {
-		case s.has("anyOf"), s.has("enum"):
-		case s.has("properties"), s.has("additionalProperties"), s.has("required"):
-			s.set("type", "object")
-		case s.has("items"), s.has("minItems"), s.has("maxItems"):
-			s.set("type", "array")
-		case s.has("minimum"), s.has("maximum"), s.has("exclusiveMinimum"), s.has("exclusiveMaximum"):
-			s.set("type", "number")
-		case s.has("format"):
-			s.set("type", "string")
+		case s.Has("anyOf"), s.Has("enum"):
+		case s.Has("properties"), s.Has("additionalProperties"), s.Has("required"):
+			s.Set("type", "object")
+		case s.Has("items"), s.Has("minItems"), s.Has("maxItems"):
+			s.Set("type", "array")
+		case s.Has("minimum"), s.Has("maximum"), s.Has("exclusiveMinimum"), s.Has("exclusiveMaximum"):
+			s.Set("type", "number")
+		case s.Has("format"):
+			s.Set("type", "string")
 		default:
 			putTypes(s, []string{"string", "number", "boolean", "object", "array", "null"})
 		}
@@ -73,31 +75,31 @@ func settle(s *object) {
 	may := func(name string) bool { return slices.Contains(typesOf(s), name) }
 	if !may("object") {
 		for _, key := range []string{"properties", "required", "additionalProperties"} {
-			s.remove(key)
+			s.Remove(key)
 		}
 	}
 	if !may("array") {
 		for _, key := range []string{"items", "minItems", "maxItems"} {
-			s.remove(key)
+			s.Remove(key)
 		}
-	} else if !s.has("items") {
+	} else if !s.Has("items") {
 		items := &object{}
 		putTypes(items, []string{"string", "number", "boolean", "object", "null"})
-		s.set("items", items)
+		s.Set("items", items)
 	}
 	settleRequired(s)
 }
 
 // settleRequired keeps required to properties that there are.
 func settleRequired(s *object) {
-	names, ok := s.get("required").([]any)
+	names, ok := s.Get("required").([]any)
 	if !ok {
 		return
 	}
-	properties, _ := s.get("properties").(*object)
+	properties, _ := s.Get("properties").(*object)
 	var known, unknown []any
 	for _, n := range names {
-		if properties != nil && properties.has(n.(string)) {
+		if properties != nil && properties.Has(n.(string)) {
 			known = append(known, n)
 		} else {
 			unknown = append(unknown, n)
@@ -107,28 +109,28 @@ func settleRequired(s *object) {
 		note(s, "required", unknown)
 	}
 	if known == nil {
-		s.remove("required")
+		s.Remove("required")
 		return
 	}
-	s.set("required", known)
+	s.Set("required", known)
 }
 
 // describe puts what was noted into the description.
 func describe(s *object) {
-	text, _ := s.get("description").(string)
-	if title, _ := s.get("title").(string); text == "" {
+	text, _ := s.Get("description").(string)
+	if title, _ := s.Get("title").(string); text == "" {
 		text = title
 	}
-	if notes, ok := s.get(noteKey).(*object); ok {
+	if notes, ok := s.Get(noteKey).(*object); ok {
 		if more := string(encode(notes)); len(more) <= maxLength {
 			text = strings.TrimLeft(text+"\nFurther constraints (JSON Schema): "+visible(more), "\n")
 		}
 	}
-	s.remove(noteKey)
-	s.remove("title")
-	s.remove("description")
+	s.Remove(noteKey)
+	s.Remove("title")
+	s.Remove("description")
 	if text != "" {
-		s.set("description", text)
+		s.Set("description", text)
 	}
 }
 
@@ -143,15 +145,15 @@ func told(v any) any {
 		return all
 	case *object:
 		out := &object{}
-		for _, key := range v.keys {
+		for _, key := range v.Keys() {
 			if key == noteKey {
-				notes := v.get(key).(*object)
-				for _, k := range notes.keys {
-					out.set(k, notes.get(k))
+				notes := v.Get(key).(*object)
+				for _, k := range notes.Keys() {
+					out.Set(k, notes.Get(k))
 				}
 				continue
 			}
-			out.set(key, told(v.get(key)))
+			out.Set(key, told(v.Get(key)))
 		}
 		return out
 	}
@@ -166,18 +168,18 @@ func isStrict(v any) bool {
 		return !slices.ContainsFunc(v, func(item any) bool { return !isStrict(item) })
 	case *object:
 		if slices.Contains(typesOf(v), "object") {
-			properties, _ := v.get("properties").(*object)
-			required, _ := v.get("required").([]any)
-			if properties == nil || len(properties.keys) != len(required) || v.get("additionalProperties") != false {
+			properties, _ := v.Get("properties").(*object)
+			required, _ := v.Get("required").([]any)
+			if properties == nil || len(properties.Keys()) != len(required) || v.Get("additionalProperties") != false {
 				return false
 			}
-			for _, name := range properties.keys {
-				if !isStrict(properties.get(name)) {
+			for _, name := range properties.Keys() {
+				if !isStrict(properties.Get(name)) {
 					return false
 				}
 			}
 		}
-		return isStrict(v.get("items")) && isStrict(v.get("anyOf"))
+		return isStrict(v.Get("items")) && isStrict(v.Get("anyOf"))
 	}
 	return true
 }

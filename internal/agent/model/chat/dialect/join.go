@@ -1,18 +1,19 @@
 package dialect
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // join makes of into what matches both it and from.
 func join(into, from *object) error {
-	for _, key := range from.keys {
-		theirs := from.get(key)
-		if !into.has(key) {
-			into.set(key, theirs)
+	for _, key := range from.Keys() {
+		theirs := from.Get(key)
+		if !into.Has(key) {
+			into.Set(key, theirs)
 			continue
 		}
 		if err := joinKey(into, key, theirs); err != nil {
@@ -23,12 +24,12 @@ func join(into, from *object) error {
 }
 
 func joinKey(into *object, key string, theirs any) error {
-	ours := into.get(key)
+	ours := into.Get(key)
 	switch key {
 	case "title", "description":
 	case noteKey:
-		for _, k := range theirs.(*object).keys {
-			note(into, k, theirs.(*object).get(k))
+		for _, k := range theirs.(*object).Keys() {
+			note(into, k, theirs.(*object).Get(k))
 		}
 	case "type":
 		return joinTypes(into, theirs)
@@ -37,28 +38,28 @@ func joinKey(into *object, key string, theirs any) error {
 		if len(both) == 0 {
 			return errNever
 		}
-		into.set(key, both)
+		into.Set(key, both)
 	case "required":
-		into.set(key, union(ours.([]any), theirs.([]any)))
+		into.Set(key, union(ours.([]any), theirs.([]any)))
 	case "properties":
-		both := ours.(*object).clone()
-		for _, name := range theirs.(*object).keys {
-			p := theirs.(*object).get(name).(*object)
-			if both.has(name) {
-				joined := both.get(name).(*object).clone()
+		both := ours.(*object).Clone()
+		for _, name := range theirs.(*object).Keys() {
+			p := theirs.(*object).Get(name).(*object)
+			if both.Has(name) {
+				joined := both.Get(name).(*object).Clone()
 				if err := join(joined, p); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 				p = joined
 			}
-			both.set(name, p)
+			both.Set(name, p)
 		}
-		into.set(key, both)
+		into.Set(key, both)
 	case "additionalProperties": // each speaks of its own properties
-		into.remove(key)
+		into.Remove(key)
 		note(into, key, ours)
 	default:
-		if !same(ours, theirs) {
+		if !ordered.Same(ours, theirs) {
 			note(into, key, theirs)
 		}
 	}
@@ -66,7 +67,7 @@ func joinKey(into *object, key string, theirs any) error {
 }
 
 func joinTypes(into *object, theirs any) error {
-	from := typesOf(objectOf("type", theirs))
+	from := typesOf(ordered.Of("type", theirs))
 	var both []string
 	for _, t := range typesOf(into) {
 		switch {
@@ -91,68 +92,66 @@ const maxEither = 50
 func either(a any, b *object) *object {
 	first, ok := a.(*object)
 	switch {
-	case !ok || same(first, b):
+	case !ok || ordered.Same(first, b):
 		return b
-	case len(first.keys) == 0: // anything
+	case len(first.Keys()) == 0: // anything
 		return first
-	case len(first.keys) == 1 && first.has("anyOf"):
-		list := first.get("anyOf").([]any)
+	case len(first.Keys()) == 1 && first.Has("anyOf"):
+		list := first.Get("anyOf").([]any)
 		switch {
 		case holds(list, b):
 			return first
 		case len(list) >= maxEither:
 			return &object{}
 		}
-		return objectOf("anyOf", append(slices.Clone(list), b))
-	case first.has("enum") && b.has("enum") && same(first.get("type"), b.get("type")):
-		both := first.clone()
-		values := union(first.get("enum").([]any), b.get("enum").([]any))
+		return ordered.Of("anyOf", append(slices.Clone(list), b))
+	case first.Has("enum") && b.Has("enum") && ordered.Same(first.Get("type"), b.Get("type")):
+		both := first.Clone()
+		values := union(first.Get("enum").([]any), b.Get("enum").([]any))
 		if len(values) > maxEnum {
 			return &object{}
 		}
-		both.set("enum", values)
+		both.Set("enum", values)
 		return both
 	}
-	return objectOf("anyOf", []any{first, b})
+	return ordered.Of("anyOf", []any{first, b})
 }
 
 // flatten brings the properties of alternatives to the top, where OpenAI takes
 // nothing else.
 func flatten(out *object) {
-	out.remove("enum")
-	alternatives, ok := out.get("anyOf").([]any)
+	out.Remove("enum")
+	alternatives, ok := out.Get("anyOf").([]any)
 	if !ok {
 		return
 	}
-	out.remove("anyOf")
-	out.remove("additionalProperties")
+	out.Remove("anyOf")
+	out.Remove("additionalProperties")
 	note(out, "anyOf", told(alternatives))
 	properties := &object{}
-	if own, ok := out.get("properties").(*object); ok {
-		properties = own.clone()
+	if own, ok := out.Get("properties").(*object); ok {
+		properties = own.Clone()
 	}
 	added := &object{}
 	for _, a := range alternatives {
-		theirs, _ := a.(*object).get("properties").(*object)
+		theirs, _ := a.(*object).Get("properties").(*object)
 		if theirs == nil {
 			continue
 		}
-		for _, name := range theirs.keys {
-			if !properties.has(name) {
-				added.set(name, either(added.get(name), theirs.get(name).(*object)))
+		for _, name := range theirs.Keys() {
+			if !properties.Has(name) {
+				added.Set(name, either(added.Get(name), theirs.Get(name).(*object)))
 			}
 		}
 	}
-	for _, name := range added.keys {
-		properties.set(name, added.get(name))
+	for _, name := range added.Keys() {
+		properties.Set(name, added.Get(name))
 	}
-	out.set("properties", properties)
+	out.Set("properties", properties)
 }
 
-func same(a, b any) bool { return bytes.Equal(encode(a), encode(b)) }
-
 func holds(list []any, v any) bool {
-	return slices.ContainsFunc(list, func(item any) bool { return same(item, v) })
+	return slices.ContainsFunc(list, func(item any) bool { return ordered.Same(item, v) })
 }
 
 // common is the values of a that are in b too.

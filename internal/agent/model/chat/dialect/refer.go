@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // reference writes out what a reference leads to. Within itself, a schema is only
@@ -13,10 +15,10 @@ import (
 func (t *translator) reference(ref any, depth int) (*object, error) {
 	pointer, ok := ref.(string)
 	if !ok {
-		return nil, fmt.Errorf("%s where text belongs", kindOf(ref))
+		return nil, fmt.Errorf("%s where text belongs", ordered.Kind(ref))
 	}
 	if root, ok := t.root.(*object); ok { // the whole by its own name
-		id, _ := root.get("$id").(string)
+		id, _ := root.Get("$id").(string)
 		if rest, ok := strings.CutPrefix(pointer, id); ok && id != "" && (rest == "" || rest[0] == '#') {
 			pointer = "#" + strings.TrimPrefix(rest, "#")
 		}
@@ -27,8 +29,8 @@ func (t *translator) reference(ref any, depth int) (*object, error) {
 	}
 	if t.within[pointer] {
 		stub := &object{}
-		if s, ok := target.(*object); ok && s.has("type") {
-			if err := setTypes(stub, s.get("type")); err != nil {
+		if s, ok := target.(*object); ok && s.Has("type") {
+			if err := setTypes(stub, s.Get("type")); err != nil {
 				return nil, err
 			}
 		}
@@ -71,7 +73,7 @@ func (t *translator) resolve(pointer string) (any, error) {
 		found := false
 		switch v := at.(type) {
 		case *object:
-			at, found = v.get(step), v.has(step)
+			at, found = v.Get(step), v.Has(step)
 		case []any:
 			if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(v) {
 				at, found = v[i], true
@@ -93,14 +95,14 @@ func (t *translator) name(v any) {
 		}
 	case *object:
 		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
-			if anchor, ok := v.get(key).(string); ok {
+			if anchor, ok := v.Get(key).(string); ok {
 				t.named["#"+anchor] = v
 			}
 		}
-		if id, ok := v.get("$id").(string); ok && id != "" {
+		if id, ok := v.Get("$id").(string); ok && id != "" {
 			t.named[id] = v
 		}
-		for _, item := range v.values {
+		for _, item := range v.All() {
 			t.name(item)
 		}
 	}

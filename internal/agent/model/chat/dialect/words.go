@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // types are those of JSON Schema.
@@ -30,7 +32,7 @@ func setTypes(out *object, v any) error {
 		name, ok := item.(string)
 		switch {
 		case !ok:
-			return fmt.Errorf("%s where the name of a type belongs", kindOf(item))
+			return fmt.Errorf("%s where the name of a type belongs", ordered.Kind(item))
 		case !isType(name):
 			return fmt.Errorf("no type is called %s", name)
 		case !slices.Contains(names, name):
@@ -46,19 +48,19 @@ func setTypes(out *object, v any) error {
 
 func putTypes(out *object, names []string) {
 	if len(names) == 1 {
-		out.set("type", names[0])
+		out.Set("type", names[0])
 		return
 	}
 	list := make([]any, len(names))
 	for i, name := range names {
 		list[i] = name
 	}
-	out.set("type", list)
+	out.Set("type", list)
 }
 
 // typesOf gives the types of a translated schema, nil for any.
 func typesOf(s *object) []string {
-	switch v := s.get("type").(type) {
+	switch v := s.Get("type").(type) {
 	case string:
 		return []string{v}
 	case []any:
@@ -76,22 +78,22 @@ func allowNull(out *object) {
 	if names := typesOf(out); names != nil && !slices.Contains(names, "null") {
 		putTypes(out, append(names, "null"))
 	}
-	if values, ok := out.get("enum").([]any); ok && !holds(values, nil) {
-		out.set("enum", append(slices.Clone(values), nil))
+	if values, ok := out.Get("enum").([]any); ok && !holds(values, nil) {
+		out.Set("enum", append(slices.Clone(values), nil))
 	}
-	if list, ok := out.get("anyOf").([]any); ok {
-		out.set("anyOf", append(slices.Clone(list), objectOf("type", "null")))
+	if list, ok := out.Get("anyOf").([]any); ok {
+		out.Set("anyOf", append(slices.Clone(list), ordered.Of("type", "null")))
 	}
 }
 
 // setEnum takes the values of enum, or of const.
 func setEnum(out, in *object, key string) error {
-	values, ok := in.get(key).([]any)
+	values, ok := in.Get(key).([]any)
 	if key == "const" {
-		values, ok = []any{in.get(key)}, true
+		values, ok = []any{in.Get(key)}, true
 	}
 	if !ok || len(values) == 0 {
-		return fmt.Errorf("%s where a list of values belongs", kindOf(in.get(key)))
+		return fmt.Errorf("%s where a list of values belongs", ordered.Kind(in.Get(key)))
 	}
 	values = union(values, nil)
 	if len(values) > maxEnum {
@@ -99,13 +101,13 @@ func setEnum(out, in *object, key string) error {
 		return nil
 	}
 	if !readable(values) {
-		note(out, key, in.get(key))
+		note(out, key, in.Get(key))
 		return nil
 	}
-	if out.has("enum") {
+	if out.Has("enum") {
 		return joinKey(out, "enum", values)
 	}
-	out.set("enum", values)
+	out.Set("enum", values)
 	return nil
 }
 
@@ -119,7 +121,7 @@ func readable(v any) bool {
 	case []any:
 		return !slices.ContainsFunc(v, func(item any) bool { return !readable(item) })
 	case *object:
-		for _, item := range v.values {
+		for _, item := range v.All() {
 			if !readable(item) {
 				return false
 			}
@@ -131,11 +133,11 @@ func readable(v any) bool {
 func namesOf(v any) ([]any, error) {
 	names, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s where a list belongs", kindOf(v))
+		return nil, fmt.Errorf("%s where a list belongs", ordered.Kind(v))
 	}
 	for _, n := range names {
 		if _, ok := n.(string); !ok {
-			return nil, fmt.Errorf("%s where a name belongs", kindOf(n))
+			return nil, fmt.Errorf("%s where a name belongs", ordered.Kind(n))
 		}
 	}
 	return union(names, nil), nil
@@ -149,13 +151,13 @@ func setBound(out *object, key string, v any) error {
 			note(out, key, v)
 			return nil
 		}
-		return fmt.Errorf("%s where a number belongs", kindOf(v))
+		return fmt.Errorf("%s where a number belongs", ordered.Kind(v))
 	}
 	f, err := n.Float64()
 	if fits := err == nil && math.Abs(f) <= 1<<53; !fits {
 		note(out, key, n)
 	} else {
-		out.set(key, n)
+		out.Set(key, n)
 	}
 	return nil
 }
@@ -164,7 +166,7 @@ func setBound(out *object, key string, v any) error {
 func setCount(out *object, key string, v any) error {
 	n, ok := v.(json.Number)
 	if !ok {
-		return fmt.Errorf("%s where a number belongs", kindOf(v))
+		return fmt.Errorf("%s where a number belongs", ordered.Kind(v))
 	}
 	f, err := n.Float64()
 	if err != nil || f < 0 || f != math.Trunc(f) {
@@ -174,7 +176,7 @@ func setCount(out *object, key string, v any) error {
 		note(out, key, n)
 		return nil
 	}
-	out.set(key, json.Number(strconv.Itoa(int(f))))
+	out.Set(key, json.Number(strconv.Itoa(int(f))))
 	return nil
 }
 

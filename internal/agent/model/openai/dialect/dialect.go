@@ -12,13 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // Bounds of a schema.
@@ -45,7 +46,7 @@ type translator struct {
 // description, as JSON. Whoever runs a tool checks the arguments against the tool's
 // own schema.
 func Translate(raw []byte) (out json.RawMessage, strict bool, err error) {
-	root, err := parse(raw)
+	root, err := ordered.Parse(raw)
 	if err != nil {
 		return nil, false, err
 	}
@@ -65,7 +66,7 @@ func Translate(raw []byte) (out json.RawMessage, strict bool, err error) {
 		finish(top)
 		root = top
 	}
-	out, err = encode(root)
+	out, err = ordered.Encode(root)
 	return out, strict, err
 }
 
@@ -83,13 +84,13 @@ func (t *translator) schema(v any, depth int) (*object, error) {
 	}
 	switch v := v.(type) {
 	case bool:
-		o := newObject()
+		o := &object{}
 		if !v {
-			o.set("not", newObject())
+			o.Set("not", &object{})
 		}
 		return o, nil
 	case *object:
-		for _, key := range slices.Clone(v.keys) {
+		for _, key := range slices.Clone(v.Keys()) {
 			if err := t.keyword(v, key, depth); err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
@@ -100,13 +101,13 @@ func (t *translator) schema(v any, depth int) (*object, error) {
 		complete(v)
 		return v, nil
 	}
-	return nil, fmt.Errorf("%s is not a schema", kindOf(v))
+	return nil, fmt.Errorf("%s is not a schema", ordered.Kind(v))
 }
 
 // keyword brings one keyword of a schema into form. What is no keyword of JSON
 // Schema 2020-12, nor becomes one, is dropped.
 func (t *translator) keyword(o *object, key string, depth int) error {
-	v := o.get(key)
+	v := o.Get(key)
 	switch key {
 	case "title", "description", "format", "pattern", "contentEncoding", "contentMediaType":
 		return text(o, key)
@@ -125,39 +126,39 @@ func (t *translator) keyword(o *object, key string, depth int) error {
 		return t.list(o, key, depth)
 	case "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems":
 		s, err := t.schema(v, depth+1)
-		o.set(key, s)
+		o.Set(key, s)
 		if allowed, ok := v.(bool); ok && key == "additionalProperties" {
-			o.set(key, allowed) // the service knows it best so
+			o.Set(key, allowed) // the service knows it best so
 		}
 		return err
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 		return t.members(o, key, depth)
 	case "dependencies", "dependentRequired":
-		o.drop(key)
+		o.Remove(key)
 		note(o, key, v)
 	case "uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable":
 		if _, ok := v.(bool); !ok {
-			o.drop(key)
+			o.Remove(key)
 		}
 	case "$ref", "$dynamicRef", "$recursiveRef", "additionalItems": // see refer and items
 	default:
-		o.drop(key)
+		o.Remove(key)
 	}
 	return nil
 }
 
 func text(o *object, key string) error {
-	s, ok := o.get(key).(string)
+	s, ok := o.Get(key).(string)
 	if !ok {
-		return fmt.Errorf("%s where text belongs", kindOf(o.get(key)))
+		return fmt.Errorf("%s where text belongs", ordered.Kind(o.Get(key)))
 	}
 	if key != "pattern" {
-		o.set(key, visible(s))
+		o.Set(key, visible(s))
 		return nil
 	}
 	// The service refuses patterns that it cannot read.
 	if _, err := regexp.Compile(s); err != nil {
-		o.drop(key)
+		o.Remove(key)
 		note(o, key, s)
 	}
 	return nil
@@ -166,34 +167,34 @@ func text(o *object, key string) error {
 // number brings a bound into form; one that is too large for a floating point
 // number goes into the description.
 func number(o *object, key string) error {
-	n, ok := o.get(key).(json.Number)
-	if exclusive, isFlag := o.get(key).(bool); isFlag && strings.HasPrefix(key, "exclusive") { // draft 4
+	n, ok := o.Get(key).(json.Number)
+	if exclusive, isFlag := o.Get(key).(bool); isFlag && strings.HasPrefix(key, "exclusive") { // draft 4
 		inclusive := strings.ToLower(strings.TrimPrefix(key, "exclusive"))
-		o.drop(key)
-		if bound, ok := o.get(inclusive).(json.Number); ok && exclusive {
-			o.drop(inclusive)
-			o.set(key, bound)
+		o.Remove(key)
+		if bound, ok := o.Get(inclusive).(json.Number); ok && exclusive {
+			o.Remove(inclusive)
+			o.Set(key, bound)
 		}
 		return nil
 	}
 	if !ok {
-		return fmt.Errorf("%s where a number belongs", kindOf(o.get(key)))
+		return fmt.Errorf("%s where a number belongs", ordered.Kind(o.Get(key)))
 	}
 	f, err := n.Float64()
 	counts := slices.Contains([]string{"Length", "Items", "Properties", "Contains"}, key[3:])
 	switch {
 	case err != nil || math.IsInf(f, 0):
-		o.drop(key)
+		o.Remove(key)
 		note(o, key, n)
 	case counts && (f != math.Trunc(f) || f < 0) && strings.HasSuffix(key, "Items"):
 		return fmt.Errorf("%v is no number of items", n)
 	case counts && (f != math.Trunc(f) || f < 0), key == "multipleOf" && f <= 0:
-		o.drop(key) // it says nothing
+		o.Remove(key) // it says nothing
 	case counts && f > math.MaxInt32:
-		o.drop(key)
+		o.Remove(key)
 		note(o, key, n)
 	case counts:
-		o.set(key, json.Number(strconv.Itoa(int(f))))
+		o.Set(key, json.Number(strconv.Itoa(int(f))))
 	}
 	return nil
 }
@@ -219,16 +220,16 @@ func setType(o *object, v any) error {
 	case 0:
 		return errors.New("no type at all")
 	case 1:
-		o.set("type", types[0])
+		o.Set("type", types[0])
 	default:
-		o.set("type", types)
+		o.Set("type", types)
 	}
 	return nil
 }
 
 // typesOf lists the types of a schema; nil where it names none.
 func typesOf(o *object) []any {
-	switch v := o.get("type").(type) {
+	switch v := o.Get("type").(type) {
 	case nil:
 		return nil
 	case []any:
@@ -240,20 +241,20 @@ func typesOf(o *object) []any {
 
 // values brings keywords into form that hold values instead of schemas.
 func values(o *object, key string) error {
-	v := o.get(key)
+	v := o.Get(key)
 	list, ok := v.([]any)
 	switch {
 	case key == "enum" && (!ok || len(list) == 0):
-		return fmt.Errorf("%s where a list of values belongs", kindOf(v))
+		return fmt.Errorf("%s where a list of values belongs", ordered.Kind(v))
 	case key == "examples" && !ok:
-		o.drop(key)
+		o.Remove(key)
 	case !finite(v):
-		o.drop(key)
+		o.Remove(key)
 		note(o, key, v)
 	case key == "enum":
 		seen := make(map[string]bool, len(list))
-		o.set(key, slices.DeleteFunc(list, func(v any) bool {
-			name, err := encode(v)
+		o.Set(key, slices.DeleteFunc(list, func(v any) bool {
+			name, err := ordered.Encode(v)
 			again := seen[string(name)]
 			seen[string(name)] = true
 			return again || err != nil
@@ -271,7 +272,7 @@ func finite(v any) bool {
 	case []any:
 		return !slices.ContainsFunc(v, func(e any) bool { return !finite(e) })
 	case *object:
-		for _, e := range v.values {
+		for _, e := range v.All() {
 			if !finite(e) {
 				return false
 			}
@@ -281,21 +282,21 @@ func finite(v any) bool {
 }
 
 func required(o *object) error {
-	names, ok := o.get("required").([]any)
+	names, ok := o.Get("required").([]any)
 	if !ok {
-		return fmt.Errorf("%s where a list belongs", kindOf(o.get("required")))
+		return fmt.Errorf("%s where a list belongs", ordered.Kind(o.Get("required")))
 	}
 	var unique []any
 	for _, n := range names {
 		if _, ok := n.(string); !ok {
-			return fmt.Errorf("%s where a name belongs", kindOf(n))
+			return fmt.Errorf("%s where a name belongs", ordered.Kind(n))
 		}
 		if !slices.Contains(unique, n) {
 			unique = append(unique, n)
 		}
 	}
-	if o.set("required", unique); unique == nil {
-		o.drop("required")
+	if o.Set("required", unique); unique == nil {
+		o.Remove("required")
 	}
 	return nil
 }
@@ -303,49 +304,49 @@ func required(o *object) error {
 // items brings items and prefixItems into form; until draft 2019-09 a list of items
 // was what prefixItems is now, and additionalItems what items is.
 func (t *translator) items(o *object, key string, depth int) error {
-	list, ok := o.get(key).([]any)
+	list, ok := o.Get(key).([]any)
 	if !ok {
-		if o.get(key) == false { // no more than those of prefixItems
-			prefix, _ := o.get("prefixItems").([]any)
-			if o.drop(key); !o.has("maxItems") {
-				o.set("maxItems", json.Number(strconv.Itoa(len(prefix))))
+		if o.Get(key) == false { // no more than those of prefixItems
+			prefix, _ := o.Get("prefixItems").([]any)
+			if o.Remove(key); !o.Has("maxItems") {
+				o.Set("maxItems", json.Number(strconv.Itoa(len(prefix))))
 			}
 			return nil
 		}
-		s, err := t.schema(o.get(key), depth+1)
-		o.set(key, s)
+		s, err := t.schema(o.Get(key), depth+1)
+		o.Set(key, s)
 		return err
 	}
 	if key == "items" {
-		o.drop(key)
-		switch rest := o.get("additionalItems").(type) {
+		o.Remove(key)
+		switch rest := o.Get("additionalItems").(type) {
 		case *object:
 			s, err := t.schema(rest, depth+1)
 			if err != nil {
 				return err
 			}
-			o.set("items", s)
+			o.Set("items", s)
 		case bool:
-			if !rest && !o.has("maxItems") {
-				o.set("maxItems", json.Number(strconv.Itoa(len(list))))
+			if !rest && !o.Has("maxItems") {
+				o.Set("maxItems", json.Number(strconv.Itoa(len(list))))
 			}
 		}
-		if o.has("prefixItems") {
+		if o.Has("prefixItems") {
 			return nil
 		}
-		o.set("prefixItems", list)
+		o.Set("prefixItems", list)
 	}
 	if len(list) == 0 {
-		o.drop("prefixItems")
+		o.Remove("prefixItems")
 		return nil
 	}
 	return t.list(o, "prefixItems", depth)
 }
 
 func (t *translator) list(o *object, key string, depth int) error {
-	list, ok := o.get(key).([]any)
+	list, ok := o.Get(key).([]any)
 	if !ok || len(list) == 0 {
-		return fmt.Errorf("%s where a list of schemas belongs", kindOf(o.get(key)))
+		return fmt.Errorf("%s where a list of schemas belongs", ordered.Kind(o.Get(key)))
 	}
 	for i := range list {
 		s, err := t.schema(list[i], depth+1)
@@ -358,25 +359,25 @@ func (t *translator) list(o *object, key string, depth int) error {
 }
 
 func (t *translator) members(o *object, key string, depth int) error {
-	members, ok := o.get(key).(*object)
+	members, ok := o.Get(key).(*object)
 	if !ok {
-		return fmt.Errorf("%s where an object belongs", kindOf(o.get(key)))
+		return fmt.Errorf("%s where an object belongs", ordered.Kind(o.Get(key)))
 	}
-	for _, name := range slices.Clone(members.keys) {
+	for _, name := range slices.Clone(members.Keys()) {
 		if key == "patternProperties" {
 			if _, err := regexp.Compile(name); err != nil {
-				unread := newObject()
-				unread.set(name, members.get(name))
+				unread := &object{}
+				unread.Set(name, members.Get(name))
 				note(o, key, unread)
-				members.drop(name)
+				members.Remove(name)
 				continue
 			}
 		}
-		s, err := t.schema(members.get(name), depth+1)
+		s, err := t.schema(members.Get(name), depth+1)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		members.set(name, s)
+		members.Set(name, s)
 	}
 	return nil
 }
@@ -384,35 +385,35 @@ func (t *translator) members(o *object, key string, depth int) error {
 // complete adds what the service demands of a schema, and takes OpenAPI's nullable
 // for what it means.
 func complete(o *object) {
-	if o.get("nullable") == true {
+	if o.Get("nullable") == true {
 		if types := typesOf(o); types != nil && !slices.Contains(types, "null") {
-			o.set("type", append(slices.Clone(types), "null"))
+			o.Set("type", append(slices.Clone(types), "null"))
 		}
-		if values, ok := o.get("enum").([]any); ok && !slices.Contains(values, nil) {
-			o.set("enum", append(slices.Clone(values), nil))
+		if values, ok := o.Get("enum").([]any); ok && !slices.Contains(values, nil) {
+			o.Set("enum", append(slices.Clone(values), nil))
 		}
 	}
-	o.drop("nullable", "additionalItems")
-	if (slices.Contains(typesOf(o), "array") || o.has("prefixItems")) && !o.has("items") {
-		o.set("items", newObject())
+	o.Remove("nullable", "additionalItems")
+	if (slices.Contains(typesOf(o), "array") || o.Has("prefixItems")) && !o.Has("items") {
+		o.Set("items", &object{})
 	}
 }
 
 // note keeps a constraint for the description.
 func note(o *object, key string, value any) {
-	notes := o.child(noteKey)
+	notes := o.Child(noteKey)
 	if notes == nil {
-		notes = newObject()
-		o.set(noteKey, notes)
+		notes = &object{}
+		o.Set(noteKey, notes)
 	}
-	if notes.has(key) && !same(notes.get(key), value) {
-		again := newObject()
-		again.set(key, value)
-		all, _ := notes.get("allOf").([]any)
-		notes.set("allOf", append(slices.Clone(all), again))
+	if notes.Has(key) && !ordered.Same(notes.Get(key), value) {
+		again := &object{}
+		again.Set(key, value)
+		all, _ := notes.Get("allOf").([]any)
+		notes.Set("allOf", append(slices.Clone(all), again))
 		return
 	}
-	notes.set(key, value)
+	notes.Set(key, value)
 }
 
 // finish tells what could not be expressed in the descriptions.
@@ -423,18 +424,18 @@ func finish(v any) {
 			finish(e)
 		}
 	case *object:
-		notes := v.child(noteKey)
-		v.drop(noteKey)
-		for _, e := range maps.All(v.values) {
+		notes := v.Child(noteKey)
+		v.Remove(noteKey)
+		for _, e := range v.All() {
 			finish(e)
 		}
 		if notes == nil {
 			return
 		}
 		finish(notes)
-		if said, err := encode(notes); err == nil && len(said) <= maxNote {
-			description, _ := v.get("description").(string)
-			v.set("description", strings.TrimLeft(description+"\nFurther constraints (JSON Schema): "+visible(string(said)), "\n"))
+		if said, err := ordered.Encode(notes); err == nil && len(said) <= maxNote {
+			description, _ := v.Get("description").(string)
+			v.Set("description", strings.TrimLeft(description+"\nFurther constraints (JSON Schema): "+visible(string(said)), "\n"))
 		}
 	}
 }

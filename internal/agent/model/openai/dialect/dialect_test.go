@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 func TestTranslate(t *testing.T) {
@@ -103,7 +105,7 @@ func TestStrict(t *testing.T) {
 		`{"type":"string","pattern":"(?=a)"}`: false, `{"type":"number","maximum":1e999}`: false, `{"type":"object","properties":{},"additionalProperties":false}`: false,
 		deep: false,
 	} {
-		if got := func() bool { v, err := parse([]byte(whole(property))); return err == nil && isStrict(v) }(); got != want {
+		if got := func() bool { v, err := ordered.Parse([]byte(whole(property))); return err == nil && isStrict(v) }(); got != want {
 			t.Errorf("%s: strict is %v", property, got)
 		}
 	}

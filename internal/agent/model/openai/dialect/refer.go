@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // index collects the names that parts of a schema have, and where those parts are;
@@ -13,13 +15,13 @@ func index(v any, pointer string, named map[string]string) {
 	switch v := v.(type) {
 	case *object:
 		for _, k := range [][2]string{{"$id", ""}, {"$anchor", "#"}, {"$dynamicAnchor", "#"}} {
-			name, ok := v.get(k[0]).(string)
+			name, ok := v.Get(k[0]).(string)
 			if _, known := named[k[1]+name]; ok && !known {
 				named[k[1]+name] = pointer
 			}
 		}
-		for _, key := range v.keys {
-			index(v.get(key), pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), named)
+		for _, key := range v.Keys() {
+			index(v.Get(key), pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), named)
 		}
 	case []any:
 		for i, e := range v {
@@ -33,20 +35,20 @@ func index(v any, pointer string, named map[string]string) {
 // any other.
 func (t *translator) refer(o *object) error {
 	for _, key := range []string{"$recursiveRef", "$dynamicRef", "$ref"} {
-		if !o.has(key) {
+		if !o.Has(key) {
 			continue
 		}
-		ref, ok := o.get(key).(string)
+		ref, ok := o.Get(key).(string)
 		if !ok {
-			return fmt.Errorf("%s where text belongs", kindOf(o.get(key)))
+			return fmt.Errorf("%s where text belongs", ordered.Kind(o.Get(key)))
 		}
-		o.drop(key)
+		o.Remove(key)
 		pointer, err := t.pointer(ref)
 		if err != nil {
 			return err
 		}
 		if target, _ := follow(t.root, pointer); target != any(o) { // it says nothing of itself
-			o.set("$ref", "#"+pointer)
+			o.Set("$ref", "#"+pointer)
 		}
 	}
 	return nil
@@ -84,7 +86,7 @@ func (t *translator) pointer(ref string) (string, error) {
 // target gives the schema that an object's reference leads to in a finished
 // tree; nil where it has none or leads nowhere.
 func target(root any, o *object) *object {
-	ref, ok := o.get("$ref").(string)
+	ref, ok := o.Get("$ref").(string)
 	if !ok {
 		return nil
 	}
@@ -98,26 +100,26 @@ func target(root any, o *object) *object {
 func checkRefs(root, v any) error {
 	switch v := v.(type) {
 	case *object:
-		if ref, ok := v.get("$ref").(string); ok {
+		if ref, ok := v.Get("$ref").(string); ok {
 			seen := map[*object]bool{v: true}
 			for at := target(root, v); ; at = target(root, at) {
 				if at == nil {
 					return fmt.Errorf("%q leads nowhere", ref)
 				}
 				if seen[at] {
-					v.drop("$ref")
+					v.Remove("$ref")
 					break
 				}
-				if seen[at] = true; !at.has("$ref") {
+				if seen[at] = true; !at.Has("$ref") {
 					break
 				}
 			}
 		}
-		for _, key := range v.keys {
+		for _, key := range v.Keys() {
 			if key == "enum" || key == "const" || key == "default" || key == "examples" || key == noteKey {
 				continue // values, and what becomes text
 			}
-			if err := checkRefs(root, v.get(key)); err != nil {
+			if err := checkRefs(root, v.Get(key)); err != nil {
 				return err
 			}
 		}

@@ -26,20 +26,20 @@ type strictness struct {
 // isStrict reports whether a schema keeps all the rules as it is.
 func isStrict(v any) bool {
 	root, ok := v.(*object)
-	if !ok || root.get("type") != "object" {
+	if !ok || root.Get("type") != "object" {
 		return false
 	}
 	s := &strictness{root: v}
 	for _, key := range []string{"$defs", "definitions"} {
-		if defs := root.child(key); defs != nil {
-			for _, name := range defs.keys {
-				if s.length += len(name); !s.schema(defs.get(name), 1) {
+		if defs := root.Child(key); defs != nil {
+			for _, name := range defs.Keys() {
+				if s.length += len(name); !s.schema(defs.Get(name), 1) {
 					return false
 				}
 			}
 		}
 	}
-	return !root.has("$ref") && s.schema(root, 0) &&
+	return !root.Has("$ref") && s.schema(root, 0) &&
 		s.properties <= strictProperties && s.values <= strictValues && s.length <= strictLength
 }
 
@@ -48,16 +48,16 @@ func (s *strictness) schema(v any, depth int) bool {
 	if !ok || depth > strictDepth {
 		return false
 	}
-	if ref, ok := o.get("$ref").(string); ok {
-		return len(o.keys) == 1 && (ref == "#" || strings.HasPrefix(ref, "#/$defs/") || strings.HasPrefix(ref, "#/definitions/")) && target(s.root, o) != nil
+	if ref, ok := o.Get("$ref").(string); ok {
+		return len(o.Keys()) == 1 && (ref == "#" || strings.HasPrefix(ref, "#/$defs/") || strings.HasPrefix(ref, "#/definitions/")) && target(s.root, o) != nil
 	}
-	for _, key := range o.keys {
+	for _, key := range o.Keys() {
 		if !s.keyword(o, key, depth) {
 			return false
 		}
 	}
-	if o.has("anyOf") {
-		return depth > 0 && !o.has("type")
+	if o.Has("anyOf") {
+		return depth > 0 && !o.Has("type")
 	}
 	types := typesOf(o)
 	switch {
@@ -66,26 +66,26 @@ func (s *strictness) schema(v any, depth int) bool {
 	case slices.Contains(types, "object"):
 		return s.object(o)
 	case slices.Contains(types, "array"):
-		return o.child("items") != nil
+		return o.Child("items") != nil
 	}
 	return true
 }
 
 // keyword checks one keyword, and everything below it.
 func (s *strictness) keyword(o *object, key string, depth int) bool {
-	v := o.get(key)
+	v := o.Get(key)
 	switch key {
 	case "type":
-		return setType(newObject(), v) == nil
+		return setType(&object{}, v) == nil
 	case "title", "description":
 		text, ok := v.(string)
 		return ok && visible(text) == text
 	case "$schema":
 		return depth == 0
 	case "$defs", "definitions":
-		return depth == 0 && o.child(key) != nil
+		return depth == 0 && o.Child(key) != nil
 	case "properties":
-		return s.members(o.child(key), depth)
+		return s.members(o.Child(key), depth)
 	case "required", "additionalProperties": // see object
 		return slices.Contains(typesOf(o), "object")
 	case "items":
@@ -113,9 +113,9 @@ func (s *strictness) members(properties *object, depth int) bool {
 	if properties == nil {
 		return false
 	}
-	for _, name := range properties.keys {
+	for _, name := range properties.Keys() {
 		s.properties++
-		if s.length += len(name); !s.schema(properties.get(name), depth+1) {
+		if s.length += len(name); !s.schema(properties.Get(name), depth+1) {
 			return false
 		}
 	}
@@ -124,10 +124,10 @@ func (s *strictness) members(properties *object, depth int) bool {
 
 // object sees that all the properties are required and no others are allowed.
 func (s *strictness) object(o *object) bool {
-	names, _ := o.get("required").([]any)
-	properties := o.child("properties")
-	return o.get("additionalProperties") == false && properties != nil && len(names) > 0 && len(names) == len(properties.keys) &&
-		!slices.ContainsFunc(properties.keys, func(name string) bool { return !slices.Contains(names, any(name)) })
+	names, _ := o.Get("required").([]any)
+	properties := o.Child("properties")
+	return o.Get("additionalProperties") == false && properties != nil && len(names) > 0 && len(names) == len(properties.Keys()) &&
+		!slices.ContainsFunc(properties.Keys(), func(name string) bool { return !slices.Contains(names, any(name)) })
 }
 
 // alternatives allows one object among them: the service refuses objects that begin
@@ -139,7 +139,7 @@ func (s *strictness) alternatives(v any, depth int) bool {
 		if !s.schema(e, depth+1) {
 			return false
 		}
-		if o := e.(*object); o.has("$ref") || slices.Contains(typesOf(o), "object") {
+		if o := e.(*object); o.Has("$ref") || slices.Contains(typesOf(o), "object") {
 			objects++
 		}
 	}

@@ -3,6 +3,8 @@ package dialect
 import (
 	"fmt"
 	"slices"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // top brings the outermost schema into form. The service wants it to be of type
@@ -14,30 +16,30 @@ func (t *translator) top(root any) (*object, error) {
 		return nil, errNever
 	}
 	t.root = o
-	from, parts := target(o, o), o.get("allOf")
-	o.drop("$ref", "allOf")
+	from, parts := target(o, o), o.Get("allOf")
+	o.Remove("$ref", "allOf")
 	within := map[*object]bool{o: true}
 	t.join(o, from, within)
 	t.joinAll(o, parts, within)
 	for _, key := range []string{"anyOf", "oneOf"} {
-		if parts, ok := o.get(key).([]any); ok {
-			o.drop(key)
+		if parts, ok := o.Get(key).([]any); ok {
+			o.Remove(key)
 			note(o, key, clone(parts))
 			t.alternatives(o, parts)
 		}
 	}
 	for _, key := range []string{"enum", "not"} {
-		if v := o.get(key); o.has(key) {
-			o.drop(key)
+		if v := o.Get(key); o.Has(key) {
+			o.Remove(key)
 			note(o, key, v)
 		}
 	}
 	if types := typesOf(o); types != nil && !slices.Contains(types, "object") {
-		return nil, fmt.Errorf("type must be object, not %v", o.get("type"))
+		return nil, fmt.Errorf("type must be object, not %v", o.Get("type"))
 	}
-	o.set("type", "object")
-	if o.child("properties") == nil {
-		o.set("properties", newObject())
+	o.Set("type", "object")
+	if o.Child("properties") == nil {
+		o.Set("properties", &object{})
 	}
 	return o, nil
 }
@@ -46,10 +48,10 @@ func (t *translator) top(root any) (*object, error) {
 func (t *translator) resolved(v any) *object {
 	o, ok := v.(*object)
 	if !ok {
-		return newObject()
+		return &object{}
 	}
 	seen := map[*object]bool{}
-	for len(o.keys) == 1 && o.has("$ref") && !seen[o] {
+	for len(o.Keys()) == 1 && o.Has("$ref") && !seen[o] {
 		seen[o] = true
 		if next := target(t.root, o); next != nil {
 			o = next
@@ -66,29 +68,29 @@ func (t *translator) join(into, other *object, within map[*object]bool) {
 	}
 	within[other] = true
 	defer delete(within, other)
-	for _, key := range slices.Clone(other.keys) {
-		value := clone(other.get(key))
+	for _, key := range slices.Clone(other.Keys()) {
+		value := clone(other.Get(key))
 		switch {
 		case key == "$ref":
 			t.join(into, target(t.root, other), within)
 		case key == "allOf":
-			t.joinAll(into, other.get(key), within)
+			t.joinAll(into, other.Get(key), within)
 		case key == "additionalProperties":
-			if into.child("properties") == nil && !into.has(key) {
-				into.set(key, value)
+			if into.Child("properties") == nil && !into.Has(key) {
+				into.Set(key, value)
 			} else {
-				into.drop(key) // neither knew the other's properties
+				into.Remove(key) // neither knew the other's properties
 			}
 		case key == "properties":
 			t.addProperties(into, value)
-		case key == "required" && into.has(key):
-			into.set(key, union(into.get(key), value))
-		case key == noteKey && into.has(key):
+		case key == "required" && into.Has(key):
+			into.Set(key, union(into.Get(key), value))
+		case key == noteKey && into.Has(key):
 			note(into, "allOf", []any{value})
-		case key == "title" && into.has(key), key == "description" && into.has(key):
-		case !into.has(key):
-			into.set(key, value)
-		case !same(into.get(key), value):
+		case key == "title" && into.Has(key), key == "description" && into.Has(key):
+		case !into.Has(key):
+			into.Set(key, value)
+		case !ordered.Same(into.Get(key), value):
 			note(into, key, value)
 		}
 	}
@@ -120,18 +122,18 @@ func (t *translator) addProperties(into *object, properties any) {
 	if !ok {
 		return
 	}
-	own := into.child("properties")
+	own := into.Child("properties")
 	if own == nil {
-		own = newObject()
-		into.set("properties", own)
+		own = &object{}
+		into.Set("properties", own)
 	}
-	for _, name := range more.keys {
-		if !own.has(name) {
-			own.set(name, more.get(name))
-		} else if !same(own.get(name), more.get(name)) {
-			both := newObject()
-			both.set("allOf", []any{own.get(name), more.get(name)})
-			own.set(name, both)
+	for _, name := range more.Keys() {
+		if !own.Has(name) {
+			own.Set(name, more.Get(name))
+		} else if !ordered.Same(own.Get(name), more.Get(name)) {
+			both := &object{}
+			both.Set("allOf", []any{own.Get(name), more.Get(name)})
+			own.Set(name, both)
 		}
 	}
 }
@@ -139,39 +141,39 @@ func (t *translator) addProperties(into *object, properties any) {
 // alternatives brings the properties of alternatives to the top, where each may be
 // there.
 func (t *translator) alternatives(o *object, parts []any) {
-	o.drop("additionalProperties")
-	own := o.child("properties")
+	o.Remove("additionalProperties")
+	own := o.Child("properties")
 	if own == nil {
-		own = newObject()
+		own = &object{}
 	}
-	added := newObject()
+	added := &object{}
 	for _, p := range parts {
-		theirs := t.resolved(p).child("properties")
+		theirs := t.resolved(p).Child("properties")
 		if theirs == nil {
 			continue
 		}
-		for _, name := range theirs.keys {
-			if !own.has(name) {
-				added.set(name, either(added.child(name), clone(theirs.get(name))))
+		for _, name := range theirs.Keys() {
+			if !own.Has(name) {
+				added.Set(name, either(added.Child(name), clone(theirs.Get(name))))
 			}
 		}
 	}
-	for _, name := range added.keys {
-		own.set(name, added.get(name))
+	for _, name := range added.Keys() {
+		own.Set(name, added.Get(name))
 	}
-	o.set("properties", own)
+	o.Set("properties", own)
 }
 
 // either is a schema for what one of two takes; a may be nil for none.
 func either(a *object, b any) any {
-	if a == nil || same(a, b) {
+	if a == nil || ordered.Same(a, b) {
 		return b
 	}
-	if parts, ok := a.get("anyOf").([]any); ok && len(a.keys) == 1 {
-		a.set("anyOf", append(slices.Clone(parts), b))
+	if parts, ok := a.Get("anyOf").([]any); ok && len(a.Keys()) == 1 {
+		a.Set("anyOf", append(slices.Clone(parts), b))
 		return a
 	}
-	both := newObject()
-	both.set("anyOf", []any{a, b})
+	both := &object{}
+	both.Set("anyOf", []any{a, b})
 	return both
 }
