@@ -184,10 +184,10 @@ func TestSamplingCancelled(t *testing.T) {
 		t.Fatal(asked)
 	}
 	host.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": "c"}})
-	host.write(map[string]any{"jsonrpc": "2.0", "id": "p", "method": "ping"})
 	if m := host.read(); m["method"] != "notifications/cancelled" || m["params"].(map[string]any)["requestId"] != asked["id"] {
 		t.Errorf("the question is not withdrawn: %v", m)
 	}
+	host.write(map[string]any{"jsonrpc": "2.0", "id": "p", "method": "ping"})
 	if m := host.read(); m["id"] != "p" {
 		t.Errorf("after the cancel: %v", m)
 	}
