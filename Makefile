@@ -34,7 +34,7 @@ schema: ## the schema in the tree is the one that the types give
 
 cross: ## builds and vets for every platform that is released
 	@for p in $(PLATFORMS); do echo "build $$p"; \
-	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/adkmcp || exit 1; done
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./cmd/adkmcp || exit 1; done
 	GOOS=windows go vet ./...
 	GOOS=darwin go vet ./...
 
