@@ -31,8 +31,12 @@ func peak(pid int) int64 {
 	return 0
 }
 
+// soonOver is the processor time of a program that may end before anybody has
+// looked at its memory: it had no time to fill any.
+const soonOver = 100 * time.Millisecond
+
 // measured runs a command to its end and gives its processor time and its peak
-// of memory beside the outcome.
+// of memory beside the outcome; 0 for a program that was soon over.
 func measured(t *testing.T, cmd *exec.Cmd) (got outcome, cpu time.Duration, bytes int64) {
 	t.Helper()
 	var stdout, stderr lockedBuffer
@@ -46,7 +50,11 @@ func measured(t *testing.T, cmd *exec.Cmd) (got outcome, cpu time.Duration, byte
 		select {
 		case <-done: // the code says how it went
 			tick.Stop()
-			return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), bytes
+			cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			if bytes == 0 && cpu > soonOver {
+				t.Errorf("nothing is known of the memory of %q, which took %v", cmd.Args, cpu)
+			}
+			return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, cpu, bytes
 		case <-deadline:
 			_ = cmd.Process.Kill()
 			t.Errorf("%q does not end", cmd.Args)
@@ -100,7 +108,7 @@ func TestH01Bounds(t *testing.T) {
 			if got.code != exitFailed || got.stderr != "" || !at.MatchString(first) || !strings.Contains(got.stdout, tt.says) {
 				t.Errorf("code %d, %.300q, standard error %.300q", got.code, got.stdout, got.stderr)
 			}
-			if cpu > mostCPU || bytes == 0 || bytes > mostMemory || len(got.stdout) > 1<<20 {
+			if cpu > mostCPU || bytes > mostMemory || len(got.stdout) > 1<<20 {
 				t.Errorf("took %v, %d MiB, said %d bytes", cpu, bytes>>20, len(got.stdout))
 			}
 			t.Logf("%v, %d MiB", cpu, bytes>>20)
@@ -131,7 +139,7 @@ func TestH01LongFiles(t *testing.T) {
 	} {
 		t.Run("H01 "+name, func(t *testing.T) {
 			got, cpu, bytes := measured(t, exec.Command(bin, "validate", agentFile(t, text)))
-			if cpu > mostCPU || bytes == 0 || bytes > mostMemory {
+			if cpu > mostCPU || bytes > mostMemory {
 				t.Errorf("took %v, %d MiB: code %d, %.300s", cpu, bytes>>20, got.code, got.stdout)
 			}
 			t.Logf("%v, %d MiB, said %d bytes", cpu, bytes>>20, len(got.stdout))
@@ -187,7 +195,7 @@ tools:
 	if got.code != exitOK || !strings.Contains(got.stdout, "first\n") || !strings.Contains(got.stdout, "last\n") || !strings.Contains(got.stdout, " bytes left out …]") || len(got.stdout) > 1<<17 {
 		t.Errorf("code %d, %d bytes: %.300q, %.300q", got.code, len(got.stdout), got.stdout, got.stderr)
 	}
-	if bytes == 0 || bytes > 80<<20 {
+	if bytes > 80<<20 {
 		t.Errorf("the program took %d MiB", bytes>>20)
 	}
 	t.Logf("%d MiB", bytes>>20)
