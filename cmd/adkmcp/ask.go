@@ -36,7 +36,7 @@ func (a *app) person(approval prompt.Policy) *prompt.Person {
 func answers(ctx context.Context, p *prompt.Person, questions []*session.Suspension) ([]session.Answer, error) {
 	all := make([]session.Answer, 0, len(questions))
 	for _, q := range questions {
-		a, err := answer(ctx, p, q)
+		a, err := answerOne(ctx, p, q)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func answers(ctx context.Context, p *prompt.Person, questions []*session.Suspens
 	return all, nil
 }
 
-func answer(ctx context.Context, p *prompt.Person, q *session.Suspension) (prompt.Answer, error) {
+func answerOne(ctx context.Context, p *prompt.Person, q *session.Suspension) (prompt.Answer, error) {
 	switch q.Kind {
 	case model.Approval:
 		return p.Approve(ctx, q.Message, q.Payload)

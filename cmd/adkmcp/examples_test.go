@@ -25,6 +25,7 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve"
 	jsonrpc "github.com/adkmcp/adkmcp/internal/serve/rpc"
@@ -79,7 +80,7 @@ func ask(t testing.TB, h *opened, request string) string {
 // askIn does it in the conversation of that handle.
 func askIn(t testing.TB, h *opened, handle, request string) string {
 	t.Helper()
-	a, err := agent.Collect(h.Residents[0].Runner.Run(t.Context(), agent.Turn{
+	a, err := answer.Collect(h.Residents[0].Runner.Run(t.Context(), agent.Turn{
 		Key: session.Key{Principal: localPrincipal, Agent: h.Residents[0].Config.Name, Handle: handle}, Mode: session.Create,
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: request}}},
 	}), nil)

@@ -18,6 +18,7 @@ import (
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/streams"
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/tape"
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/agent/transcript"
 )
@@ -125,21 +126,21 @@ func (t *terminal) ask(ctx context.Context, request string) error {
 	}
 	for {
 		var printing error
-		answer, err := agent.Collect(t.runner.Run(ctx, turn), func(e *session.Event) { printing = errors.Join(printing, t.show(e)) })
+		said, err := answer.Collect(t.runner.Run(ctx, turn), func(e *session.Event) { printing = errors.Join(printing, t.show(e)) })
 		switch {
 		case err != nil:
 			return err
 		case printing != nil:
 			return printing
-		case answer.Problem != nil:
-			return errors.New(answer.Problem.Message)
-		case len(answer.Questions) == 0 && answer.Content == nil:
+		case said.Problem != nil:
+			return errors.New(said.Problem.Message)
+		case len(said.Questions) == 0 && said.Content == nil:
 			return errors.New("the agent gave no answer")
-		case len(answer.Questions) == 0:
+		case len(said.Questions) == 0:
 			return nil
 		}
 		turn.Input, turn.Mode = nil, session.MustExist
-		if turn.Answers, err = answers(ctx, t.person, answer.Questions); err != nil {
+		if turn.Answers, err = answers(ctx, t.person, said.Questions); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/anthropic/anthropictest"
 	"github.com/adkmcp/adkmcp/internal/agent/model/chat/chattest"
@@ -211,7 +212,7 @@ func turnOf(t *testing.T, env map[string]string, file string, other *config.Mode
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	answer, err := agent.Collect(h.Residents[0].Runner.Run(t.Context(), agent.Turn{
+	said, err := answer.Collect(h.Residents[0].Runner.Run(t.Context(), agent.Turn{
 		Key: session.Key{Principal: localPrincipal, Agent: agents[0].Name, Handle: "h"}, Mode: session.Create,
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: request}}},
 	}), func(e *session.Event) {
@@ -219,10 +220,10 @@ func turnOf(t *testing.T, env map[string]string, file string, other *config.Mode
 			happened = append(happened, e.Call.Name+" "+string(e.Call.Args))
 		}
 	})
-	if err != nil || answer.Problem != nil || answer.Content == nil {
-		t.Fatalf("%v, %+v", err, answer.Problem)
+	if err != nil || said.Problem != nil || said.Content == nil {
+		t.Fatalf("%v, %+v", err, said.Problem)
 	}
-	return notebook.all, append(happened, answer.Content.Parts[0].Text)
+	return notebook.all, append(happened, said.Content.Parts[0].Text)
 }
 
 // swapModels gives an agent, and those that are its tools, another model.

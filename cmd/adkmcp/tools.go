@@ -76,7 +76,7 @@ Exit code 0: the tool's result; 1: its error.`,
 			return a.atTools(cmd.Context(), logs, args[0], func(ctx context.Context, of *byhand.Agent) error {
 				person := a.person(policy)
 				answers := func(ctx context.Context, q *session.Suspension) (session.Answer, error) {
-					given, err := answer(ctx, person, q)
+					given, err := answerOne(ctx, person, q)
 					if given.Reason != "" {
 						p.Note(q.Message + ": " + given.Action + ", " + given.Reason)
 					}

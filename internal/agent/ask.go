@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/budget"
 	"github.com/adkmcp/adkmcp/internal/agent/compaction"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -78,12 +79,12 @@ func (t *turn) conclude(e *session.Event) {
 	var value any
 	if t.output != nil {
 		var problem string
-		if e.Structured, value, problem = t.output.Read(answerText(e.Content)); problem != "" {
+		if e.Structured, value, problem = t.output.Read(answer.Text(e.Content)); problem != "" {
 			e.Problem = &session.Problem{Code: session.InvalidOutput, Message: notMatching + problem}
 			return
 		}
 	} else if t.cfg.OutputKey != "" {
-		value = answerText(e.Content)
+		value = answer.Text(e.Content)
 	}
 	if t.cfg.OutputKey != "" && value != "" {
 		e.StateDelta = map[string]any{t.cfg.OutputKey: value}

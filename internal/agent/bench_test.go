@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
@@ -19,7 +20,7 @@ func BenchmarkTurn(b *testing.B) {
 		b.Fatal(err)
 	}
 	run := func(b *testing.B, r *agent.Runner) {
-		a, err := agent.Collect(r.Run(b.Context(), request("go")), nil)
+		a, err := answer.Collect(r.Run(b.Context(), request("go")), nil)
 		if err != nil || a.Problem != nil {
 			b.Fatal(err, a.Problem)
 		}

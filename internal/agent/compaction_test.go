@@ -17,6 +17,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/compaction"
 	"github.com/adkmcp/adkmcp/internal/agent/memory"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -148,14 +149,14 @@ func valid(requests []*model.Request, opening string) string {
 // chat is a model that answers each request, and each request for a summary, with a
 // number.
 func chat() *watched {
-	answer, summary := 0, 0
+	replies, summary := 0, 0
 	return &watched{Model: answers{func(req *model.Request) (*model.Reply, error) {
 		if isSummary(req) {
 			summary++
 			return says(fmt.Sprint("S", summary))(req)
 		}
-		answer++
-		return says(fmt.Sprint("a", answer))(req)
+		replies++
+		return says(fmt.Sprint("a", replies))(req)
 	}}}
 }
 
@@ -325,7 +326,7 @@ func TestSummaryFails(t *testing.T) {
 			}
 			var notices []string
 			var events []*session.Event
-			a, err := agent.Collect(b.runner(m, newTool("echo", echo)).Run(t.Context(), request("go")), func(e *session.Event) {
+			a, err := answer.Collect(b.runner(m, newTool("echo", echo)).Run(t.Context(), request("go")), func(e *session.Event) {
 				if e.Kind == session.Notice {
 					notices = append(notices, e.Text)
 				} else {

@@ -12,6 +12,6 @@
 // at its length, the limits and output_schema.
 //
 // [Tool] and [Toolset] are what the runner calls; package tools makes them
-// from an agent file. [Answer] is what a run comes to for those who only want
-// its end.
+// from an agent file. Package answer tells what a run comes to, for those who only
+// want its end.
 package agent

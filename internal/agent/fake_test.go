@@ -16,6 +16,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -131,10 +132,10 @@ func request(text string) agent.Turn {
 }
 
 // take runs a turn to its end and gives its stored events and its answer.
-func take(t *testing.T, ctx context.Context, r *agent.Runner, in agent.Turn) ([]*session.Event, *agent.Answer) {
+func take(t *testing.T, ctx context.Context, r *agent.Runner, in agent.Turn) ([]*session.Event, *answer.Answer) {
 	t.Helper()
 	var events []*session.Event
-	a, err := agent.Collect(r.Run(ctx, in), func(e *session.Event) {
+	a, err := answer.Collect(r.Run(ctx, in), func(e *session.Event) {
 		if e.Seq > 0 {
 			events = append(events, e)
 		}
@@ -153,7 +154,7 @@ func kinds(events []*session.Event) []session.Kind {
 	return ks
 }
 
-func text(a *agent.Answer) string {
+func text(a *answer.Answer) string {
 	if a.Content == nil {
 		return ""
 	}

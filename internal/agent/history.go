@@ -129,7 +129,7 @@ func (h *history) applyState(delta map[string]any) {
 
 // dropTemporary ends what lives as long as a turn.
 func (h *history) dropTemporary() {
-	temporary := func(k string, _ any) bool { return strings.HasPrefix(k, temp) }
+	temporary := func(k string, _ any) bool { return strings.HasPrefix(k, session.TempPrefix) }
 	for k, v := range h.state {
 		if temporary(k, v) {
 			h.state = maps.Clone(h.state)
@@ -287,9 +287,6 @@ func (h *history) shown(currentTurnOnly bool) *compaction.Conversation {
 	}
 	return &c
 }
-
-// temp begins the keys of the state that live as long as a turn.
-const temp = "temp:"
 
 func shared(key string) bool {
 	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:")

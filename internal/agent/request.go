@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
@@ -115,7 +116,7 @@ func (t *turn) query(ctx context.Context) *Query {
 			return v, ok
 		},
 		Failures: func(tool string) int { return t.h.turn.failures[tool] },
-		Input:    func() string { return answerText(t.h.talk.Contents[t.h.turn.first]) },
+		Input:    func() string { return answer.Text(t.h.talk.Contents[t.h.turn.first]) },
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -157,7 +158,7 @@ func (s *story) runner(b *bench, effects map[string]int) (*agent.Runner, *watche
 
 // goOn continues a turn to its end; whatever is asked is accepted, one question
 // at a time.
-func goOn(t *testing.T, r *agent.Runner, next agent.Turn) (events []*session.Event, a *agent.Answer) {
+func goOn(t *testing.T, r *agent.Runner, next agent.Turn) (events []*session.Event, a *answer.Answer) {
 	t.Helper()
 	for {
 		var more []*session.Event
@@ -171,7 +172,7 @@ func goOn(t *testing.T, r *agent.Runner, next agent.Turn) (events []*session.Eve
 
 // resumption is what a process that continues a turn reports.
 type resumption struct {
-	Answer  *agent.Answer
+	Answer  *answer.Answer
 	Last    session.Kind
 	Effects map[string]int
 	// Requests are what the model was asked, without the ids of calls.
@@ -343,7 +344,7 @@ func TestNewRequestAfterACrash(t *testing.T) {
 				seen = req.Contents
 				return says("fine")(req)
 			}}, storyTools(map[string]int{})...), request("next"))
-			if text(a) != "fine" || text(&agent.Answer{Content: a.All}) != "fine" || a.Artifacts != nil {
+			if text(a) != "fine" || text(&answer.Answer{Content: a.All}) != "fine" || a.Artifacts != nil {
 				t.Errorf("%s after %d events: %+v", name, n, a)
 			}
 			if err := paired(seen); err != "" {
@@ -398,7 +399,7 @@ func TestSuspension(t *testing.T) {
 	if len(a.Questions) != 1 || a.Questions[0].Message != "May I?" || a.Questions[0].CallID == "" {
 		t.Fatalf("questions %+v", a.Questions)
 	}
-	if _, err := agent.Collect(b.runner(m, ask, echoed).Run(t.Context(), agent.Turn{Key: key, Answers: []session.Answer{{CallID: "other"}}}), nil); !errors.Is(err, agent.ErrNothingOpen) {
+	if _, err := answer.Collect(b.runner(m, ask, echoed).Run(t.Context(), agent.Turn{Key: key, Answers: []session.Answer{{CallID: "other"}}}), nil); !errors.Is(err, agent.ErrNothingOpen) {
 		t.Errorf("an answer to no question gives %v", err)
 	}
 	// The answer arrives in a new process.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -104,7 +105,7 @@ func TestWhatToolsDoWrong(t *testing.T) {
 	}
 }
 
-func afterCall(t *testing.T, c *genai.Part) (*agent.Answer, *genai.FunctionResponse) {
+func afterCall(t *testing.T, c *genai.Part) (*answer.Answer, *genai.FunctionResponse) {
 	var response *genai.FunctionResponse
 	r := newBench().runner(answers{reply(c), func(req *model.Request) (*model.Reply, error) {
 		response = req.Contents[len(req.Contents)-1].Parts[0].FunctionResponse
@@ -322,7 +323,7 @@ func TestNobodyListens(t *testing.T) {
 func TestAnAnswerThatCameCounts(t *testing.T) {
 	b := newBench()
 	ctx, cancel := context.WithCancel(t.Context())
-	a, err := agent.Collect(b.runner(answers{says("whole")}).Run(ctx, request("go")), func(e *session.Event) {
+	a, err := answer.Collect(b.runner(answers{says("whole")}).Run(ctx, request("go")), func(e *session.Event) {
 		if e.Kind == session.ModelReply {
 			cancel()
 		}
@@ -418,7 +419,7 @@ func TestWaitingInLineHasADeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer lease.Release()
-		_, err = agent.Collect(b.runner(answers{says("x")}).Run(t.Context(), request("go")), nil)
+		_, err = answer.Collect(b.runner(answers{says("x")}).Run(t.Context(), request("go")), nil)
 		if err == nil || !strings.Contains(err.Error(), "has not ended within 1m0s") {
 			t.Errorf("error %v", err)
 		}

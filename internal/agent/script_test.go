@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config/load"
@@ -90,7 +91,7 @@ func play(t *testing.T, path, requests string) string {
 	r := agent.NewRunner(cfg, agent.Parts{Model: m, Tools: set, Store: newStore(), Now: noon, Log: log,
 		NewID: func() string { n++; return fmt.Sprint(n) }})
 	var out strings.Builder
-	a := &agent.Answer{}
+	a := &answer.Answer{}
 	var ended []*session.Event // calls of a step, which end in any order
 	show := func(e *session.Event) {
 		if e.Kind == session.ToolFinished || e.Kind == session.Suspended {
@@ -110,7 +111,7 @@ func play(t *testing.T, path, requests string) string {
 				turn.Answers = append(turn.Answers, session.Answer{CallID: a.Questions[i].CallID, Action: action})
 			}
 		}
-		if a, err = agent.Collect(r.Run(t.Context(), turn), show); err != nil {
+		if a, err = answer.Collect(r.Run(t.Context(), turn), show); err != nil {
 			t.Fatal(err)
 		}
 		out.WriteString(lines(t, ended))

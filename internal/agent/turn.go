@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/budget"
 	"github.com/adkmcp/adkmcp/internal/agent/instruction"
 	"github.com/adkmcp/adkmcp/internal/agent/memory"
@@ -135,10 +136,10 @@ func (t *turn) resume(ctx context.Context) error {
 	for i := range t.in.Answers {
 		for _, q := range state.pending() {
 			if a := &t.in.Answers[i]; q.CallID == a.CallID && (a.ID == "" || a.ID == q.ID) {
-				answer := t.in.Answers[i]
-				answer.Kind = q.Kind
+				given := t.in.Answers[i]
+				given.Kind = q.Kind
 				e := t.event(session.Answered)
-				e.Author, e.Answer = "user", &answer
+				e.Author, e.Answer = "user", &given
 				events = append(events, e)
 			}
 		}
@@ -269,8 +270,8 @@ func (t *turn) remember(ctx context.Context) {
 	}
 	entry := memory.Entry{Owner: memory.Owner{Principal: t.in.Key.Principal, Agent: t.in.Key.Agent}, Conversation: t.in.Key.Handle, Time: t.Now()}
 	asked, said := entry, entry
-	asked.Author, asked.Text = "user", answerText(t.h.talk.Contents[t.h.turn.first])
-	said.Author, said.Text = t.cfg.Name, answerText(t.h.turn.reply.Content)
+	asked.Author, asked.Text = "user", answer.Text(t.h.talk.Contents[t.h.turn.first])
+	said.Author, said.Text = t.cfg.Name, answer.Text(t.h.turn.reply.Content)
 	if err := t.Memory.Add(ctx, asked, said); err != nil {
 		t.Log.Warn("the turn is not remembered", "agent", t.cfg.Name, "error", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/serve/turns"
@@ -23,7 +24,7 @@ const (
 // usage is what a turn used, and each of its model calls.
 type usage struct {
 	model.Usage
-	Steps []agent.Step `json:"steps,omitempty"`
+	Steps []answer.Step `json:"steps,omitempty"`
 }
 
 // structured is a plain text answer for hosts that show the model nothing but
@@ -41,34 +42,34 @@ func (c *call) result(ctx context.Context, out turns.Outcome) *mcp.CallToolResul
 	if out.Err != nil {
 		return c.startFailure(a, out.Err)
 	}
-	answer := out.Answer
-	content := answer.Content
+	said := out.Answer
+	content := said.Content
 	if a.ResultAll {
-		content = answer.All
+		content = said.All
 	}
 	w := &writer{call: c}
-	w.content(ctx, content, a.ResultAll, answer.Structured != nil)
+	w.content(ctx, content, a.ResultAll, said.Structured != nil)
 	if w.err != nil {
 		return c.startFailure(a, w.err)
 	}
-	said, onlyText := plain(w.blocks)
+	text, onlyText := plain(w.blocks)
 	r := &mcp.CallToolResult{}
-	reason := unfinished(answer, len(w.blocks) > 0)
+	reason := unfinished(said, len(w.blocks) > 0)
 	if reason != "" {
 		r.IsError = true
 		w.blocks = append(w.blocks, mcp.NewTextContent(reason))
 	}
-	for _, saved := range answer.Artifacts {
+	for _, saved := range said.Artifacts {
 		w.link(saved, "")
 	}
-	if answer.Structured != nil && !r.IsError {
-		r.StructuredContent = answer.Structured
+	if said.Structured != nil && !r.IsError {
+		r.StructuredContent = said.Structured
 	}
 	if th.tell {
 		w.blocks = append(w.blocks, mcp.NewTextContent(
 			fmt.Sprintf("Conversation: %s (pass it as `conversation` to go on)", th.key.Handle)))
 		if onlyText && !r.IsError && a.OutputSchema == nil {
-			r.StructuredContent = structured{Answer: said, Conversation: th.key.Handle}
+			r.StructuredContent = structured{Answer: text, Conversation: th.key.Handle}
 		}
 	}
 	r.Content = w.blocks
@@ -76,8 +77,8 @@ func (c *call) result(ctx context.Context, out turns.Outcome) *mcp.CallToolResul
 	if !th.once {
 		meta[MetaConversation] = th.key.Handle
 	}
-	if u := answer.Usage; u != (model.Usage{}) {
-		meta[MetaUsage] = usage{u, answer.Steps}
+	if u := said.Usage; u != (model.Usage{}) {
+		meta[MetaUsage] = usage{u, said.Steps}
 	}
 	if len(meta) > 0 {
 		r.Meta = &mcp.Meta{AdditionalFields: meta}
@@ -87,7 +88,7 @@ func (c *call) result(ctx context.Context, out turns.Outcome) *mcp.CallToolResul
 
 // unfinished says why an answer is none or not the whole; it is empty for a
 // turn that ended well.
-func unfinished(a *agent.Answer, some bool) string {
+func unfinished(a *answer.Answer, some bool) string {
 	switch {
 	case a.Problem != nil && a.Problem.Code == string(model.MaxTokens) && some:
 		return fmt.Sprintf("The answer above was cut: %s (%s)", a.Problem.Message, a.Problem.Code)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model/scripted"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config/load"
@@ -62,7 +63,7 @@ func newOffice(t *testing.T, text string) *office {
 	return o
 }
 
-func (o *office) turn(t *testing.T, turn agent.Turn) *agent.Answer {
+func (o *office) turn(t *testing.T, turn agent.Turn) *answer.Answer {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "desk.yaml")
 	if err := os.WriteFile(path, []byte(o.text), 0o600); err != nil {
@@ -85,7 +86,7 @@ func (o *office) turn(t *testing.T, turn agent.Turn) *agent.Answer {
 		NewID: func() string { o.ids++; return fmt.Sprint("id", o.ids) }})
 	turn.Key, turn.Mode = session.Key{Principal: "ann", Agent: "desk", Handle: "h"}, session.Create
 	turn.Caller = agent.Caller{Principal: "ann"}
-	a, err := agent.Collect(r.Run(t.Context(), turn), func(e *session.Event) { o.all = append(o.all, e) })
+	a, err := answer.Collect(r.Run(t.Context(), turn), func(e *session.Event) { o.all = append(o.all, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func (o *office) turn(t *testing.T, turn agent.Turn) *agent.Answer {
 
 // answer answers the questions that wait, each with what stands for the
 // beginning of its message.
-func (o *office) answer(t *testing.T, questions []*session.Suspension, by map[string]session.Answer) *agent.Answer {
+func (o *office) answer(t *testing.T, questions []*session.Suspension, by map[string]session.Answer) *answer.Answer {
 	t.Helper()
 	var turn agent.Turn
 	for _, q := range questions {

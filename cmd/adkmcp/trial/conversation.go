@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
@@ -36,7 +37,7 @@ type talk struct {
 
 // heard is what a turn has come to.
 type heard struct {
-	*agent.Answer
+	*answer.Answer
 	text  string // of the answer, or why there is none
 	calls []Call
 	steps int
@@ -169,7 +170,7 @@ func (t *talk) ask(ctx context.Context, request string) (*heard, error) {
 	}
 	for {
 		var err error
-		h.Answer, err = agent.Collect(t.Runner.Run(ctx, in), func(e *session.Event) { t.hear(h, e) })
+		h.Answer, err = answer.Collect(t.Runner.Run(ctx, in), func(e *session.Event) { t.hear(h, e) })
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return h, context.Cause(ctx)
@@ -209,7 +210,7 @@ func (t *talk) hear(h *heard, e *session.Event) {
 }
 
 // said is the text that a host would get, or why there is none.
-func (t *talk) said(a *agent.Answer) string {
+func (t *talk) said(a *answer.Answer) string {
 	if a.Problem != nil {
 		return a.Problem.Message
 	}

@@ -38,6 +38,9 @@ const (
 	Notice       Kind = "notice"        // a line for the waiting person; Text
 )
 
+// TempPrefix begins the keys of the state that live as long as a turn.
+const TempPrefix = "temp:"
+
 // Event is one thing that happened in a conversation. Once stored it is
 // immutable, and so is everything that it points to.
 type Event struct {
@@ -67,8 +70,8 @@ type Event struct {
 	Compaction *Compaction             `json:"compaction,omitempty"`
 	Suspension *Suspension             `json:"suspension,omitempty"`
 	Answer     *Answer                 `json:"answer,omitempty"`
-	StateDelta map[string]any          `json:"state_delta,omitempty"`
-	Artifacts  []Artifact              `json:"artifacts,omitempty"` // that a tool has saved
+	StateDelta map[string]any          `json:"state_delta,omitempty"` // see [TempPrefix]
+	Artifacts  []Artifact              `json:"artifacts,omitempty"`   // that a tool has saved
 	Problem    *Problem                `json:"problem,omitempty"`
 	Text       string                  `json:"text,omitempty"`
 	// Earlier are the stored events of a turn that goes on, up to here and

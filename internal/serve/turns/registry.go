@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 )
 
@@ -95,7 +96,7 @@ type Request struct {
 // Outcome is how a turn ended. Err is set if it did not start or could not be
 // recorded; Answer is never nil.
 type Outcome struct {
-	Answer *agent.Answer
+	Answer *answer.Answer
 	Err    error
 }
 
@@ -215,7 +216,7 @@ func (r *Registry) Attach(ctx context.Context, q Request) (*Attachment, error) {
 			err = ErrCancelled
 		}
 		if err != nil {
-			r.end(ctx, t, Outcome{Answer: &agent.Answer{}, Err: err})
+			r.end(ctx, t, Outcome{Answer: &answer.Answer{}, Err: err})
 			return
 		}
 		r.end(ctx, t, r.run(ctx, t, q))
@@ -285,7 +286,7 @@ func (r *Registry) run(ctx context.Context, t *turn, q Request) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("a turn panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out = Outcome{Answer: &agent.Answer{}, Err: ErrPanic}
+			out = Outcome{Answer: &answer.Answer{}, Err: ErrPanic}
 		}
 	}()
 	watch := func(e *session.Event) {
@@ -298,12 +299,12 @@ func (r *Registry) run(ctx context.Context, t *turn, q Request) (out Outcome) {
 	}
 	next := q.Turn
 	for {
-		answer, err := agent.Collect(q.Runner.Run(ctx, next), watch)
-		out = Outcome{Answer: answer, Err: err} // of the whole turn, see agent.Collect
-		if err != nil || len(answer.Questions) == 0 {
+		said, err := answer.Collect(q.Runner.Run(ctx, next), watch)
+		out = Outcome{Answer: said, Err: err} // of the whole turn, see answer.Collect
+		if err != nil || len(said.Questions) == 0 {
 			return out
 		}
-		answers := t.ask(ctx, q.AskTimeout, answer.Questions)
+		answers := t.ask(ctx, q.AskTimeout, said.Questions)
 		if len(answers) == 0 {
 			return out
 		}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -90,7 +91,7 @@ func (t *tool) Call(ctx context.Context, call *agent.Call) (*agent.Result, error
 	if problem != "" {
 		return agent.NotRun(problem), nil
 	}
-	said, err := agent.Collect(t.Runner.Run(ctx, turn), func(e *session.Event) {
+	said, err := answer.Collect(t.Runner.Run(ctx, turn), func(e *session.Event) {
 		if line := describe(e); line != "" {
 			call.Progress(t.spec.Name + ": " + line)
 		}

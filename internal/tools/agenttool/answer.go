@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/artifact"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
@@ -42,7 +43,7 @@ func placeOf(asked *session.Suspension) *place {
 }
 
 // result is what a turn came to.
-func (t *tool) result(ctx context.Context, call *agent.Call, key session.Key, said *agent.Answer) *agent.Result {
+func (t *tool) result(ctx context.Context, call *agent.Call, key session.Key, said *answer.Answer) *agent.Result {
 	r := &agent.Result{StateDelta: handedOn(said.StateDelta)}
 	if said.Usage != (model.Usage{}) {
 		r.Usage = &said.Usage

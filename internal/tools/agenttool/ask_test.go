@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -51,8 +52,8 @@ func TestQuestions(t *testing.T) {
 		Key: session.Key{Principal: "ann", Agent: "outer", Handle: "cv_1"}, Mode: session.Create, Caller: agent.Caller{Principal: "ann"},
 		Input: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: "go"}}},
 	}
-	take := func() *agent.Answer {
-		a, err := agent.Collect(outer().Run(t.Context(), in), nil)
+	take := func() *answer.Answer {
+		a, err := answer.Collect(outer().Run(t.Context(), in), nil)
 		if err != nil || a.Problem != nil {
 			t.Fatal(err, a.Problem)
 		}

@@ -1,4 +1,8 @@
-package agent
+// Package answer tells what a run of an agent comes to, for those who only want its
+// end: the last reply, what was saved and asked, what it cost.
+//
+// Start with [Collect].
+package answer
 
 import (
 	"encoding/json"
@@ -131,7 +135,7 @@ func (c *collector) count(e *session.Event) {
 
 func (c *collector) set(delta map[string]any) {
 	for k, v := range delta {
-		if strings.HasPrefix(k, temp) {
+		if strings.HasPrefix(k, session.TempPrefix) {
 			continue
 		}
 		if c.StateDelta == nil {
@@ -234,8 +238,8 @@ func joinTexts(c *genai.Content) *genai.Content {
 	return joined
 }
 
-// answerText joins the text of a content, thoughts left out.
-func answerText(c *genai.Content) string {
+// Text joins the text of a content, thoughts left out.
+func Text(c *genai.Content) string {
 	if c == nil {
 		return ""
 	}
