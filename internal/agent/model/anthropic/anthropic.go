@@ -2,11 +2,11 @@
 //
 // Start with [New] and [Model.Generate]. A call goes through here:
 //
-//   - request.go builds what is sent, with the conversation from messages.go and
-//     blocks.go; package dialect turns JSON Schema into what the service takes;
+//   - request.go builds what is sent, with the conversation from messages.go, blocks.go
+//     and images.go; package dialect turns JSON Schema into what the service takes;
 //   - package wire carries it there and the answer back;
 //   - stream.go puts the streamed pieces together, finish.go and errors.go say what
-//     became of the call.
+//     became of the call, and what a second try goes without.
 //
 // What differs between models is decided by their names, once: models.go has the
 // tables, thinking.go the decisions. A word of model.thinking that a model has not
@@ -68,7 +68,7 @@ func New(cfg *config.Model, d Deps) (*Model, error) {
 		return nil, err
 	}
 	beta := ""
-	if n.has(bindsThoughts) && t.on() {
+	if string(t.member) == adaptiveBound {
 		beta = bindingControls
 	}
 	return &Model{
@@ -102,12 +102,29 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	})
 }
 
-// call makes one call, passes on the pieces and returns the whole.
+// call makes one call, passes on the pieces and returns the whole. What the service
+// refuses to take back, or to hold an answer to, is left out at a second try.
 func (m *Model) call(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	body, err := m.body(ctx, req)
+	var without spared
+	for {
+		shown := false
+		reply, err := m.attempt(ctx, req, without, func(r *model.Reply) bool {
+			shown = true
+			return partial(r)
+		})
+		also := m.blamed(err, req, without)
+		if shown || also == without {
+			return reply, err
+		}
+		without = also
+	}
+}
+
+func (m *Model) attempt(ctx context.Context, req *model.Request, without spared, partial func(*model.Reply) bool) (*model.Reply, error) {
+	body, err := m.body(ctx, req, without)
 	if err != nil {
 		return nil, err
 	}

@@ -46,10 +46,9 @@ type source struct {
 	Type      string `json:"type"` // base64 or text
 	MediaType string `json:"media_type"`
 	Data      any    `json:"data"` // []byte for base64, string for text
-}
 
-// maxImage is how large an image may be, in base64.
-const maxImage = 5 << 20
+	side int // the longer one of an image, in pixels
+}
 
 func textBlock(text string) block { return block{Type: "text", Text: text} }
 
@@ -63,11 +62,12 @@ func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 func dataBlock(b *genai.Blob) (out block, ok bool) {
 	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return block{Type: "image", Source: &source{"base64", kind, b.Data}}, base64.StdEncoding.EncodedLen(len(b.Data)) <= maxImage
+		pixels, ok := side(kind, b.Data)
+		return block{Type: "image", Source: &source{"base64", kind, b.Data, pixels}}, ok && base64.StdEncoding.EncodedLen(len(b.Data)) <= maxImage
 	case "application/pdf":
-		return block{Type: "document", Source: &source{"base64", kind, b.Data}}, true
+		return block{Type: "document", Source: &source{"base64", kind, b.Data, 0}}, true
 	case mediatype.Text:
-		return block{Type: "document", Source: &source{"text", kind, string(b.Data)}}, true
+		return block{Type: "document", Source: &source{"text", kind, string(b.Data), 0}}, true
 	}
 	return block{}, false
 }
@@ -76,13 +76,16 @@ func dataBlock(b *genai.Blob) (out block, ok bool) {
 func dataBlocks(blobs []*genai.Blob) (blocks []block, note string) {
 	var unread []*genai.Blob
 	for _, b := range blobs {
-		if read, ok := dataBlock(b); ok {
-			blocks = append(blocks, read)
-		} else {
+		switch read, ok := dataBlock(b); {
+		case !ok:
 			unread = append(unread, b)
+		case read.Source.side > maxSide:
+			note += fmt.Sprintf("[left out: an image of %d pixels, since you cannot read any of more than %d a side]\n", read.Source.side, maxSide)
+		default:
+			blocks = append(blocks, read)
 		}
 	}
-	return blocks, wire.LeftOut(unread)
+	return blocks, strings.TrimSpace(note + wire.LeftOut(unread))
 }
 
 // thought is the signature of a thought of ours: what the service must get back

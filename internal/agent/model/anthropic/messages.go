@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -264,8 +262,8 @@ func resultBlock(r *genai.FunctionResponse) (out block, beside []block, err erro
 
 // The service's rules for ids and names of calls.
 var (
-	goodID   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
-	badRunes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9_-]`) })
+	goodID   = pattern(`^[a-zA-Z0-9_-]{1,64}$`)
+	badRunes = pattern(`[^a-zA-Z0-9_-]`)
 )
 
 // callName is the name of a call of the past. It may be one that no tool has.

@@ -127,12 +127,12 @@ func TestMarks(t *testing.T) {
 	noRefusals(t, f)
 	body := string(last(t, f).Body)
 	const mark = `"cache_control":{"type":"ephemeral"}`
-	for _, want := range []string{`"text":"be brief",` + mark, `"text":"d",` + mark, `"name":"see","description":"see it","input_schema":{"type":"object"},` + mark} {
+	for _, want := range []string{`"text":"be brief",` + mark, `"text":"a",` + mark, `"text":"d",` + mark, `"name":"see","description":"see it","input_schema":{"type":"object"},` + mark} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is not in %s", want, body)
 		}
 	}
-	if n := strings.Count(body, mark); n != 3 {
+	if n := strings.Count(body, mark); n != 4 {
 		t.Errorf("%d marks", n)
 	}
 	req.Hosted = []string{"google_search"}

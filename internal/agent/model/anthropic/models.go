@@ -1,9 +1,7 @@
 package anthropic
 
 import (
-	"regexp"
 	"strconv"
-	"sync"
 )
 
 // version is that of a model: 4.6 is 406.
@@ -44,12 +42,8 @@ type named struct {
 // claude-mythos-preview, with whatever a gateway puts around them; and the older
 // claude-3-5-sonnet-20241022.
 var (
-	newNames = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`claude-([a-z]+)(?:-(\d{1,2})(?:[-.](\d{1,2}))?)?(?:$|[^\d])`)
-	})
-	oldNames = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`claude-(\d)(?:[-.](\d))?(?:-([a-z]+))?`)
-	})
+	newNames = pattern(`claude-([a-z]+)(?:-(\d{1,2})(?:[-.](\d{1,2}))?)?(?:$|[^\d])`)
+	oldNames = pattern(`claude-(\d)(?:[-.](\d))?(?:-([a-z]+))?`)
 )
 
 func readName(name string) named {

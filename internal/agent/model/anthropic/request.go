@@ -62,7 +62,7 @@ func readSampling(cfg *config.Model, n named) sampling {
 }
 
 // body is the JSON of a request.
-func (m *Model) body(ctx context.Context, req *model.Request) ([]byte, error) {
+func (m *Model) body(ctx context.Context, req *model.Request, without spared) ([]byte, error) {
 	if len(req.Hosted) > 0 {
 		return nil, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("Anthropic runs no tool %q itself: take it out of the agent's tools", req.Hosted[0])}
 	}
@@ -71,11 +71,11 @@ func (m *Model) body(ctx context.Context, req *model.Request) ([]byte, error) {
 	if r.Tools, err = m.tools.Of(req); err != nil {
 		return nil, err
 	}
-	if r.Messages, err = m.think(ctx, &r, req); err != nil {
+	if r.Messages, err = m.think(ctx, &r, req, without); err != nil {
 		return nil, wire.NotEncoded("Anthropic", err)
 	}
 	system := req.System
-	if held := m.output(req); held != nil {
+	if held := m.output(req); held != nil && !without.format {
 		if r.OutputConfig == nil {
 			r.OutputConfig = &outputConfig{}
 		}
@@ -87,6 +87,7 @@ func (m *Model) body(ctx context.Context, req *model.Request) ([]byte, error) {
 		r.System = []block{{Type: "text", Text: strings.TrimLeft(system, "\n")}}
 	}
 	declareUsed(&r)
+	fitImages(r.Messages, m.named.images())
 	mark(&r)
 	body, err := wire.Encode(&r)
 	if err != nil {
@@ -98,10 +99,10 @@ func (m *Model) body(ctx context.Context, req *model.Request) ([]byte, error) {
 // think gives the conversation, and sets what is asked about thinking: not where
 // thoughts are asked for by budget while the assistant's turn that goes on has begun
 // without one, since another model began it. The service would refuse that.
-func (m *Model) think(ctx context.Context, r *request, req *model.Request) ([]message, error) {
+func (m *Model) think(ctx context.Context, r *request, req *model.Request, without spared) ([]message, error) {
 	t := &m.thinking
 	from := ""
-	if t.back {
+	if t.back && !without.thoughts {
 		from = m.name
 	}
 	messages, err := messagesOf(req.Contents, from)
@@ -109,7 +110,7 @@ func (m *Model) think(ctx context.Context, r *request, req *model.Request) ([]me
 		return nil, err
 	}
 	if t.byBudget && !begunWithThought(messages) {
-		m.log.DebugContext(ctx, "thinking is left off for one call, since another model began this turn", "model", m.name)
+		m.log.DebugContext(ctx, "thinking is left off for one call, since this turn began without a thought that can be shown", "model", m.name)
 		return messagesOf(req.Contents, "")
 	}
 	r.Thinking = t.member
@@ -146,6 +147,13 @@ func (m *Model) output(req *model.Request) json.RawMessage {
 	return c.held
 }
 
+// refused keeps in mind that the service does not hold answers to a schema.
+func (c *outputCache) refused(raw json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.raw, c.held = slices.Clone(raw), nil
+}
+
 // declareUsed declares the tools of the history where a request has none of its own:
 // the service refuses calls without a declaration. The model may call none of them.
 func declareUsed(r *request) {
@@ -169,7 +177,9 @@ func declareUsed(r *request) {
 }
 
 // mark says up to where the service caches what it is sent (the API's page on prompt
-// caching): the tools, the instruction, and all of the conversation so far.
+// caching): the tools, the instruction, and all of the conversation so far. From a mark
+// the service looks back for what it has by 20 blocks alone, fewer than a step with many
+// calls has, so where the request before this one ended is marked too.
 func mark(r *request) {
 	if n := len(r.Tools); n > 0 {
 		r.Tools[n-1] = marked(r.Tools[n-1])
@@ -177,6 +187,9 @@ func mark(r *request) {
 	if len(r.System) > 0 {
 		r.System[0].CacheControl = ephemeral
 	}
-	last := r.Messages[len(r.Messages)-1].Content
-	last[len(last)-1].CacheControl = ephemeral
+	newest := len(r.Messages) - 1
+	for i := newest; i >= max(0, newest-2); i -= 2 { // the user's
+		content := r.Messages[i].Content
+		content[len(content)-1].CacheControl = ephemeral
+	}
 }

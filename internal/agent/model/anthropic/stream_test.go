@@ -134,6 +134,8 @@ func TestRefusals(t *testing.T) {
 		{400, "invalid_request_error", "prompt is too long: 207310 tokens > 200000 maximum", model.ContextOverflow, "too long"},
 		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000", model.ContextOverflow, "too long"},
 		{400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", model.Unauthorized, "billing"},
+		{400, "invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-04-01 at 00:00 UTC.", model.Unauthorized, "billing"},
+		{400, "invalid_request_error", "Output blocked by content filtering policy", model.Blocked, "withheld"},
 		{402, "billing_error", "Payment required", model.Unauthorized, "billing"},
 		{401, "authentication_error", "invalid x-api-key", model.Unauthorized, "check ANTHROPIC_API_KEY"},
 		{403, "permission_error", "not this one", model.Unauthorized, "not this one"},

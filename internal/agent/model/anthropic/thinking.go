@@ -61,7 +61,7 @@ func planThinking(cfg *config.Model, n named) (thinking, error) {
 		t.member, room = adaptively(n), budgets[config.HighThinking]
 	case cfg.Thinking == nil:
 	case effort == config.NoThinking, effort != "" && !thinks:
-		t = thinking{member: turnOff(n)}
+		t = thinking{member: turnOff(n), back: n.has(thinksBetweenOnly)}
 	case !thinks:
 		return t, fmt.Errorf("model.thinking: %s does not think: leave it out", cfg.Name)
 	case effort == "" && n.has(refusesBudget):

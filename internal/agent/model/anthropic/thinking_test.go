@@ -60,6 +60,7 @@ func TestThinking(t *testing.T) {
 		{"claude-sonnet-5-5", nil, 0, bound, "", "24576"},
 		{"claude-opus-5-5", effort("low"), 0, bound, "low", "10240"},
 		{"claude-fable-5-1", nil, 0, bound, "", "24576"},
+		{"claude-fable-5-2", nil, 0, bound, "", "24576"},
 	}
 	for _, c := range cases {
 		t.Run(c.model, func(t *testing.T) {

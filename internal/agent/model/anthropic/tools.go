@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -18,7 +16,7 @@ import (
 const maxTools = 512
 
 // toolName is the service's rule for names of tools.
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+var toolName = pattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // declaration is a tool as it is sent.
 type declaration struct {

@@ -30,7 +30,9 @@ type Content struct {
 	Thinking     *string         `json:"thinking"`
 	Signature    string          `json:"signature"`
 	Data         string          `json:"data"`
-	CacheControl *cacheControl   `json:"cache_control"`
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+
+	images []int // pixels of those within a result
 }
 
 // Source is the data of an image or a document.
@@ -38,6 +40,8 @@ type Source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
+
+	pixels int // of the longer side of an image
 }
 
 type rawMessage struct {
@@ -134,6 +138,12 @@ func (c *Content) checkSource(at string) error {
 	case len(s.Data) > 5<<20:
 		return refusal("%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > 5242880 bytes", at, len(s.Data))
 	}
+	if s.pixels, err = s.side(data); err != nil {
+		return err
+	}
+	if s.pixels > maxSide {
+		return refusal("%s.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", at)
+	}
 	return nil
 }
 
@@ -168,6 +178,8 @@ func (c *Content) checkResult(at string) error {
 			return refusal("%s.tool_result.content.%d: Input tag '%s'", at, i, inner.Type)
 		case c.IsError && inner.Type != "text":
 			return refusal("%s.tool_result: all content must be type text if is_error is true", at)
+		case inner.Type == "image":
+			c.images = append(c.images, inner.Source.pixels)
 		}
 	}
 	return nil
@@ -180,9 +192,10 @@ var of = map[string][]string{
 }
 
 // checkMessages holds the conversation against the rules.
-func (s *Server) checkMessages(b *body, r *Request, thinking string) error {
+func (s *Server) checkMessages(b *body, r *Request, has abilities, thinking thinkingConfig) error {
 	ids := map[string]bool{}
 	tools := false
+	var images []int
 	for i, raw := range b.Messages {
 		m := Message{Role: raw.Role}
 		may, ok := of[raw.Role]
@@ -205,8 +218,11 @@ func (s *Server) checkMessages(b *body, r *Request, thinking string) error {
 			if !slices.Contains(may, c.Type) {
 				return refusal("%s: %s blocks can only be in messages of the other role", at, c.Type)
 			}
-			if err := s.checkThought(at, c); err != nil {
+			if err := s.checkThought(at, c, r, has, thinking); err != nil {
 				return err
+			}
+			if images = append(images, c.images...); c.Type == "image" {
+				images = append(images, c.Source.pixels)
 			}
 			if c.Type == "tool_use" && ids[c.ID] {
 				return refusal("messages: `tool_use` ids must be unique")
@@ -228,27 +244,65 @@ func (s *Server) checkMessages(b *body, r *Request, thinking string) error {
 	if err := checkOrder(r.Messages); err != nil {
 		return err
 	}
-	if thinking == "enabled" {
+	if err := s.checkImages(images, has); err != nil {
+		return err
+	}
+	if thinking.Type == "enabled" {
 		return checkBegun(r.Messages)
 	}
 	return nil
 }
 
-// checkThought sees that a thought is one of the service's own, and unchanged.
-func (s *Server) checkThought(at string, c *Content) error {
+// checkThought sees that a thought is one of the service's own, and unchanged; and with
+// models that bind thoughts that nothing before it has changed either, unless the request
+// says what becomes of those (the page on preserved thinking).
+func (s *Server) checkThought(at string, c *Content, r *Request, has abilities, t thinkingConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var known minted
 	switch c.Type {
 	case "thinking":
-		if text, ok := s.thoughts[c.Signature]; !ok || text != *c.Thinking {
+		ok := false
+		if known, ok = s.thoughts[c.Signature]; !ok || known.text != *c.Thinking {
 			return refusal("%s: Invalid `signature` in `thinking` block", at)
 		}
 	case "redacted_thinking":
-		if _, ok := s.thoughts[c.Data]; !ok {
+		ok := false
+		if known, ok = s.thoughts[c.Data]; !ok {
 			return refusal("%s: Invalid `data` in `redacted_thinking` block", at)
 		}
+	default:
+		return nil
+	}
+	if has.binds && t.BlockBinding == nil && known.prefix != r.prefix() {
+		return refusal("%s: Invalid `signature` in `%s` block. The block is bound to a different conversation.", at, c.Type)
 	}
 	return nil
+}
+
+// minted is a thought that the service has had.
+type minted struct {
+	text   string
+	prefix string // all that stood before it
+}
+
+// prefix is what a request holds up to the message that is being read, but for thoughts
+// and marks.
+func (r *Request) prefix() string {
+	var all []Content
+	for _, m := range r.Messages {
+		for _, c := range m.Blocks {
+			if c.CacheControl = nil; c.Type != "thinking" && c.Type != "redacted_thinking" {
+				all = append(all, c)
+			}
+		}
+	}
+	tools := slices.Clone(r.Tools)
+	for i := range tools {
+		tools[i].CacheControl = nil
+	}
+	text, _ := json.Marshal([]any{r.System, tools, all}) // read from JSON, so it always marshals
+	return string(text)
 }
 
 // checkOrder holds calls and results against each other.

@@ -8,7 +8,8 @@ type abilities struct {
 	off      string
 	sampling int // 2: temperature and top_p, 1: one of them, 0: none
 	schema   bool
-	most     int // tokens of an answer
+	binds    bool // thoughts to all that stands before them
+	most     int  // tokens of an answer
 }
 
 // models are those that the fake has.
@@ -25,10 +26,11 @@ var models = map[string]abilities{
 	"claude-opus-4-8":            {adaptive: true, off: "disabled", schema: true, most: 128000},
 	"claude-sonnet-5":            {adaptive: true, off: "disabled", schema: true, most: 128000},
 	"claude-opus-5":              {adaptive: true, off: "disabled", schema: true, most: 128000},
-	"claude-haiku-5-5":           {adaptive: true, off: "disabled", schema: true, most: 128000},
-	"claude-sonnet-5-5":          {adaptive: true, off: "between_tools", schema: true, most: 128000},
-	"claude-opus-5-5":            {adaptive: true, schema: true, most: 128000},
-	"claude-fable-5-1":           {adaptive: true, schema: true, most: 128000},
+	"claude-haiku-5-5":           {adaptive: true, off: "disabled", schema: true, binds: true, most: 128000},
+	"claude-sonnet-5-5":          {adaptive: true, off: "between_tools", schema: true, binds: true, most: 128000},
+	"claude-opus-5-5":            {adaptive: true, schema: true, binds: true, most: 128000},
+	"claude-fable-5-2":           {adaptive: true, schema: true, binds: true, most: 128000},
+	"claude-fable-5-1":           {adaptive: true, schema: true, binds: true, most: 128000},
 }
 
 type unknownModel struct{ name string }

@@ -33,7 +33,7 @@ type Server struct {
 	mu       sync.Mutex
 	requests []*Request
 	refusals []string
-	thoughts map[string]string // by signature, or data of redacted ones
+	thoughts map[string]minted // by signature, or data of redacted ones
 }
 
 // Script gives the reply to a request that breaks no rule. It is called by several
@@ -75,7 +75,7 @@ func Start(ctx context.Context, key string, script Script) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), Key: key, script: script, thoughts: map[string]string{}}
+	s := &Server{URL: "http://" + l.Addr().String(), Key: key, script: script, thoughts: map[string]minted{}}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
 	s.running.Go(func() { _ = s.http.Serve(l) })
 	return s, nil
@@ -114,7 +114,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, request)
 	s.mu.Unlock()
 	reply := s.answer(r, request)
-	s.remember(reply)
+	s.remember(request, reply)
 	s.write(w, reply)
 	if reply.Hang {
 		<-r.Context().Done()
@@ -156,15 +156,16 @@ func (s *Server) refuse(status int, kind, message string) Reply {
 }
 
 // remember keeps the thoughts of a reply, which must come back as they were.
-func (s *Server) remember(r Reply) {
+func (s *Server) remember(request *Request, r Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	prefix := request.prefix()
 	for _, b := range r.Blocks {
 		switch b.kind {
 		case "thinking":
-			s.thoughts[b.signature] = strings.Join(b.pieces, "")
+			s.thoughts[b.signature] = minted{strings.Join(b.pieces, ""), prefix}
 		case "redacted_thinking":
-			s.thoughts[b.data] = ""
+			s.thoughts[b.data] = minted{"", prefix}
 		}
 	}
 }

@@ -95,10 +95,10 @@ func (s *Server) check(r *Request) error {
 		return err
 	}
 	for _, check := range []func() error{
-		func() error { return b.checkSampling(has, thinking) },
+		func() error { return b.checkSampling(has, thinking.Type) },
 		b.checkTools,
 		func() error { return b.checkOutput(has, r) },
-		func() error { return s.checkMessages(&b, r, thinking) },
+		func() error { return s.checkMessages(&b, r, has, thinking) },
 		func() error { return checkMarks(&b, r) },
 	} {
 		if err := check(); err != nil {
@@ -108,47 +108,46 @@ func (s *Server) check(r *Request) error {
 	return nil
 }
 
-// checkThinking gives the kind of thinking: enabled, adaptive or none.
-func (b *body) checkThinking(has abilities, r *Request) (string, error) {
+// checkThinking gives what is asked of thinking; its type is enabled, adaptive or none.
+func (b *body) checkThinking(has abilities, r *Request) (t thinkingConfig, err error) {
 	if b.Thinking == nil {
-		return "", nil
+		return t, nil
 	}
-	var t thinkingConfig
 	if err := decode(b.Thinking, &t); err != nil {
-		return "", fmt.Errorf("thinking: %w", err)
+		return t, fmt.Errorf("thinking: %w", err)
 	}
 	if t.Display != "" && t.Display != "summarized" && t.Display != "omitted" {
-		return "", refusal("thinking.display: %q", t.Display)
+		return t, refusal("thinking.display: %q", t.Display)
 	}
 	if t.BlockBinding != nil && !strings.Contains(r.Header.Get("Anthropic-Beta"), "thinking-binding-controls-2026-08-01") {
-		return "", refusal("thinking.block_binding: Extra inputs are not permitted")
+		return t, refusal("thinking.block_binding: Extra inputs are not permitted")
 	}
 	switch t.Type {
 	case "enabled":
 		switch {
 		case !has.budget:
-			return "", refusal(`"thinking.type.enabled" is not supported for this model.`)
+			return t, refusal(`"thinking.type.enabled" is not supported for this model.`)
 		case t.BudgetTokens < 1024:
-			return "", refusal("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+			return t, refusal("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 		case t.BudgetTokens >= *b.MaxTokens:
-			return "", refusal("`max_tokens` must be greater than `thinking.budget_tokens`.")
+			return t, refusal("`max_tokens` must be greater than `thinking.budget_tokens`.")
 		}
-		return "enabled", nil
+		return t, nil
 	case "adaptive":
 		if !has.adaptive {
-			return "", refusal("adaptive thinking is not supported on this model")
+			return t, refusal("adaptive thinking is not supported on this model")
 		}
 		if t.BudgetTokens != 0 {
-			return "", refusal("thinking.adaptive.budget_tokens: Extra inputs are not permitted")
+			return t, refusal("thinking.adaptive.budget_tokens: Extra inputs are not permitted")
 		}
-		return "adaptive", nil
+		return t, nil
 	case has.off:
 		if t.Display != "" || t.BlockBinding != nil || t.BudgetTokens != 0 {
-			return "", refusal("thinking.%s: Extra inputs are not permitted", t.Type)
+			return t, refusal("thinking.%s: Extra inputs are not permitted", t.Type)
 		}
-		return "", nil
+		return thinkingConfig{}, nil
 	}
-	return "", refusal(`"thinking.type.%s" is not supported for this model.`, t.Type)
+	return t, refusal(`"thinking.type.%s" is not supported for this model.`, t.Type)
 }
 
 func (b *body) checkSampling(has abilities, thinking string) error {

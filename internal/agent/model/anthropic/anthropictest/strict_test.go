@@ -1,7 +1,10 @@
 package anthropictest
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"strings"
@@ -47,7 +50,8 @@ func said(role string, blocks ...string) string {
 const (
 	model    = "claude-sonnet-4-5-20250929"
 	hi       = `{"type":"text","text":"hi"}`
-	image    = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}`
+	pixel    = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV" // the beginning of a PNG of 1 x 1 pixel
+	image    = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}}`
 	pdf      = `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xLjc="}}`
 	thought  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
 	redacted = `{"type":"redacted_thinking","data":"xyz"}`
@@ -58,6 +62,14 @@ const (
 	tools    = `,"tools":[{"name":"look","input_schema":{"type":"object"}}]`
 	enabled  = `,"thinking":{"type":"enabled","budget_tokens":1024}`
 )
+
+// wide is the beginning of a PNG of so many pixels by one.
+func wide(pixels int) string {
+	header := binary.BigEndian.AppendUint32([]byte("IHDR"), uint32(pixels))
+	header = append(header, 0, 0, 0, 1, 8, 0, 0, 0, 0)
+	header = binary.BigEndian.AppendUint32(header, crc32.ChecksumIEEE(header))
+	return base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\r"), header...))
+}
 
 func TestStrict(t *testing.T) {
 	ask := said("user", hi)
@@ -92,10 +104,18 @@ func TestStrict(t *testing.T) {
 		{"an image of the assistant", with(ask + "," + said("assistant", image) + "," + ask), "other role"},
 		{"an image of another type", with(said("user", strings.Replace(image, "image/png", "image/tiff", 1))), "media_type"},
 		{"an image that is another", with(said("user", strings.Replace(image, "image/png", "image/gif", 1))), "does not appear"},
-		{"an image that is none", with(said("user", strings.Replace(image, "iVBORw0KGgo=", "!", 1))), "invalid base64"},
+		{"an image that is none", with(said("user", strings.Replace(image, pixel, "!", 1))), "invalid base64"},
 		{"an image with parameters", with(said("user", strings.Replace(image, "image/png", "image/png; x=1", 1))), "media_type"},
-		{"an image of nothing", with(said("user", strings.Replace(image, "iVBORw0KGgo=", "", 1))), "invalid base64"},
-		{"a sound called an image", with(said("user", strings.Replace(strings.Replace(image, "image/png", "image/webp", 1), "iVBORw0KGgo=", "UklGRgAAAABXQVZFZm10IA==", 1))), "does not appear"},
+		{"an image of nothing", with(said("user", strings.Replace(image, pixel, "", 1))), "invalid base64"},
+		{"a sound called an image", with(said("user", strings.Replace(strings.Replace(image, "image/png", "image/webp", 1), pixel, "UklGRgAAAABXQVZFZm10IA==", 1))), "does not appear"},
+		{"an image that ends too soon", with(said("user", strings.Replace(image, pixel, "iVBORw0KGgo=", 1))), "Could not process image"},
+		{"an image too wide", with(said("user", strings.Replace(image, pixel, wide(8001), 1))), "8000 pixels"},
+		{"a WebP too wide", with(said("user", strings.NewReplacer("image/png", "image/webp", pixel, "UklGRgAAAABXRUJQVlA4WAoAAAAAAAAAQB8AAAAA").Replace(image))), "8000 pixels"},
+		{"twenty images, one of them wide", with(said("user", strings.Repeat(image+",", 19)+strings.Replace(image, pixel, wide(2001), 1))), ""},
+		{"one more, within a result", calls("", said("user", strings.Repeat(image+",", 20)+hi), said("assistant", useA), said("user", `{"type":"tool_result","tool_use_id":"a","content":[`+strings.Replace(image, pixel, wide(2001), 1)+`]}`)), "many-image requests: 2000 pixels"},
+		{"a hundred images", with(said("user", strings.Repeat(image+",", 99)+image)), ""},
+		{"a hundred and one", with(said("user", strings.Repeat(image+",", 100)+image)), "Too many images"},
+		{"a hundred and one for a large window", asked("claude-opus-5", said("user", strings.Repeat(image+",", 100)+image), ""), ""},
 		{"a PDF that is none", with(said("user", strings.Replace(pdf, "JVBERi0xLjc=", "bm9uZQ==", 1))), "not valid"},
 		{"a PDF of nothing", with(said("user", strings.Replace(pdf, "JVBERi0xLjc=", "", 1))), "invalid base64"},
 
@@ -119,6 +139,9 @@ func TestStrict(t *testing.T) {
 		{"a thought that was changed", calls("", ask, said("assistant", strings.Replace(thought, "hm", "mh", 1), useA), said("user", gotA)), "Invalid `signature`"},
 		{"a thought of another", calls("", ask, said("assistant", strings.Replace(redacted, "xyz", "abc", 1), useA), said("user", gotA)), "Invalid `data`"},
 		{"a thought at the end", with(ask + "," + said("assistant", hi, thought) + "," + ask), "final block"},
+		{"a thought whose conversation is as it was", asked("claude-opus-5-5", ask+","+said("assistant", thought, hi)+","+ask, ""), ""},
+		{"a thought whose conversation has changed", asked("claude-opus-5-5", said("user", hi, hi)+","+said("assistant", thought, hi)+","+ask, ""), "bound to a different conversation"},
+		{"and of a model that does not mind", asked("claude-opus-5", said("user", hi, hi)+","+said("assistant", thought, hi)+","+ask, ""), ""},
 		{"no thought at the beginning", calls(enabled, ask, said("assistant", useA), said("user", gotA)), "Expected `thinking`"},
 		{"no thought later in a turn", calls(enabled, ask, said("assistant", thought, useA), said("user", gotA), said("assistant", useB), said("user", gotB)), ""},
 		{"no thought in an older turn", calls(enabled, ask, said("assistant", useA), said("user", gotA), said("assistant", hi), ask), ""},
