@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai/history"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
@@ -23,9 +24,9 @@ const (
 // that is to be made. A step with approvals has several requests; the turn parks
 // between them.
 type exchange struct {
-	items   []*item
-	asks    *item // the first request for an approval that nobody has answered
-	servers visible
+	items   []*history.Item
+	asks    *history.Item // the first request for an approval that nobody has answered
+	servers history.Request
 }
 
 // parked is the Opaque of a question: an exchange, and which of its requests the
@@ -62,13 +63,13 @@ func (m *Model) resume(req *model.Request) (*exchange, error) {
 			return nil, err
 		}
 	}
-	var all []*item
+	var all []*history.Item
 	for _, c := range req.Contents[min(max(0, req.Turn), len(req.Contents)):] {
 		if c == nil {
 			continue
 		}
 		for _, p := range c.Parts {
-			if i := signedItem(p); i != nil {
+			if i := history.Signed(p); i != nil {
 				all = append(all, i)
 			}
 		}
@@ -84,7 +85,7 @@ func (so *exchange) answer(asked *model.Suspension, a *model.Answer) error {
 	if kept == nil {
 		return nil
 	}
-	decision := map[string]any{"type": typeAnswers, "approval_request_id": kept.Asks, "approve": a.Action == model.Accept}
+	decision := map[string]any{"type": history.TypeAnswers, "approval_request_id": kept.Asks, "approve": a.Action == model.Accept}
 	switch {
 	case a.Action == model.Decline:
 		decision["reason"] = cmp.Or(a.Reason, "the person declined")
@@ -96,7 +97,7 @@ func (so *exchange) answer(asked *model.Suspension, a *model.Answer) error {
 		return err
 	}
 	for _, raw := range append(kept.Items, raw) {
-		i, err := readItem(raw)
+		i, err := history.Read(raw)
 		if err != nil {
 			return fmt.Errorf("what was kept with the question about %s cannot be read: %w", asked.Tool, err)
 		}
@@ -108,15 +109,15 @@ func (so *exchange) answer(asked *model.Suspension, a *model.Answer) error {
 }
 
 // find looks for the first request that nobody has answered.
-func (so *exchange) find(all []*item, servers visible) {
+func (so *exchange) find(all []*history.Item, servers history.Request) {
 	answered := make(map[string]bool)
 	for _, i := range all {
-		if i.Type == typeAnswers {
+		if i.Type == history.TypeAnswers {
 			answered[i.Request] = true
 		}
 	}
 	for _, i := range all {
-		if i.Type == typeAsks && !answered[i.ID] && servers.takes(i) {
+		if i.Type == history.TypeAsks && !answered[i.ID] && servers.Takes(i) {
 			so.asks = i
 			return
 		}
@@ -124,10 +125,10 @@ func (so *exchange) find(all []*item, servers visible) {
 }
 
 // with is the exchange with what the service has said now.
-func (so *exchange) with(said []*item) *exchange {
+func (so *exchange) with(said []*history.Item) *exchange {
 	next := &exchange{items: append(so.items[:len(so.items):len(so.items)], said...), servers: so.servers}
 	for _, i := range said {
-		if i.Type == typeAsks && so.servers.takes(i) {
+		if i.Type == history.TypeAsks && so.servers.Takes(i) {
 			next.asks = i
 			break
 		}
@@ -139,13 +140,13 @@ func (so *exchange) with(said []*item) *exchange {
 func (so *exchange) suspend(used *model.Usage) (*model.Reply, error) {
 	kept := &parkedItems{Asks: so.asks.ID}
 	for _, i := range so.items {
-		kept.Items = append(kept.Items, i.raw)
+		kept.Items = append(kept.Items, i.Raw)
 	}
 	opaque, err := wire.Encode(parked{kept})
 	if err != nil {
 		return nil, err
 	}
-	tool := so.asks.tool()
+	tool := so.asks.Tool()
 	if len(opaque) > maxParked {
 		return nil, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("%s wants to run %s, and what has to be kept until somebody approves it has %d bytes, more than %d: "+
 			"list fewer tools of the server in allowed_tools, or let require_approval be never", name, tool, len(opaque), maxParked)}

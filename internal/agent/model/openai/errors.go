@@ -2,9 +2,11 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
@@ -16,7 +18,12 @@ type serviceError struct {
 	Type    string `json:"type"`
 	Param   string `json:"param"`
 	Code    any    `json:"code"` // text, null, or with gateways a number
+
+	used *usage // by an answer that failed; nil for nothing
 }
+
+// Error implements error. The words may hold a secret: see [Model.explain].
+func (e *serviceError) Error() string { return "the service reported an error within the answer" }
 
 // readError reads an error object; nil if raw is something else.
 func readError(raw []byte) *serviceError {
@@ -32,19 +39,31 @@ func (e *serviceError) code() string {
 	return code
 }
 
+// wrapped is the body of a refusal.
+type wrapped struct {
+	Error json.RawMessage `json:"error"`
+}
+
+// bodyError reads the error in a refusal's body; nil if there is none.
+func bodyError(body []byte) *serviceError {
+	var w wrapped
+	if json.Unmarshal(body, &w) != nil {
+		return nil
+	}
+	return readError(w.Error)
+}
+
 // read says what a refusal's body means.
 func read(body []byte) wire.Reading {
-	var wrapped struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &wrapped) != nil {
-		return wire.Reading{}
-	}
-	if e := readError(wrapped.Error); e != nil {
+	if e := bodyError(body); e != nil {
 		return e.reading()
 	}
+	var w wrapped
+	if json.Unmarshal(body, &w) != nil {
+		return wire.Reading{}
+	}
 	var text string // of gateways
-	if json.Unmarshal(wrapped.Error, &text) == nil {
+	if json.Unmarshal(w.Error, &text) == nil {
 		return wire.Reading{Message: text}
 	}
 	return wire.Reading{}
@@ -68,10 +87,13 @@ func (e *serviceError) reading() wire.Reading {
 	case "model_not_found":
 		r.Code = model.NotFound
 	case "rate_limit_exceeded":
-		r.Code = model.RateLimited
+		r.Code, r.RetryAfter = model.RateLimited, waitIn(e.Message)
+		if strings.HasPrefix(e.Message, "Request too large") { // for a whole minute: no waiting helps
+			r.Code, r.RetryAfter = model.ContextOverflow, 0
+		}
 	case "server_error", "server_is_overloaded", "slow_down", "vector_store_timeout":
 		r.Code = model.Unavailable
-	case "invalid_prompt", "content_filter", "content_policy_violation", "image_content_policy_violation", "cyber_policy", "cyber_policy_violation", "bio_policy", "moderation_blocked", "safety_violation":
+	case "invalid_prompt", "content_filter", "content_policy_violation", "image_content_policy_violation", "cyber_policy", "cyber_policy_violation", "bio_policy", "misalignment_policy_violation", "moderation_blocked", "safety_violation":
 		r.Code = model.Blocked
 	case "unsupported_value", "unsupported_parameter":
 		switch {
@@ -82,6 +104,24 @@ func (e *serviceError) reading() wire.Reading {
 		}
 	}
 	return r
+}
+
+// tryAgain is how the service asks for a wait, within a stream in no other way.
+var tryAgain = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)try again in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+})
+
+// waitIn is how long a message asks to wait; 0 if it does not say.
+func waitIn(message string) time.Duration {
+	m := tryAgain().FindStringSubmatch(strings.ReplaceAll(message, " seconds", "s"))
+	if m == nil {
+		return 0
+	}
+	wait, err := time.ParseDuration(m[1])
+	if err != nil {
+		return 0
+	}
+	return wait
 }
 
 // streamed is the reading of an error within a stream, which has no status.
@@ -100,29 +140,4 @@ func (e *serviceError) streamed() wire.Reading {
 		r.Status = http.StatusBadRequest
 	}
 	return r
-}
-
-// refusesThoughts reports whether a refusal is about the thoughts that a request
-// asks for or holds, and remembers what will not change. There is a code only for
-// those of another account.
-func (m *Model) refusesThoughts(err error, sent bool) bool {
-	var refused *wire.Refusal
-	if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
-		return false
-	}
-	var body struct {
-		Error *serviceError `json:"error"`
-	}
-	if json.Unmarshal(refused.Body, &body) != nil || body.Error == nil {
-		return false
-	}
-	switch e := body.Error; {
-	case e.Param == "include":
-		m.unreasoning.Store(true)
-		return true
-	case e.code() == "invalid_encrypted_content":
-		return sent
-	default:
-		return sent && e.code() == "" && (e.Param == "input" || strings.HasPrefix(e.Param, "input["))
-	}
 }

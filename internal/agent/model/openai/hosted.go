@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai/history"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 	"github.com/adkmcp/adkmcp/internal/config"
 )
@@ -82,40 +83,23 @@ func approval(a *config.HostedApproval) any {
 	return filters
 }
 
-// visible are the servers of a request.
-type visible struct {
-	labels map[string]bool
-	search bool // the model may search for tools
-}
-
-// host gives the declarations of the servers that a request names.
-func (m *Model) host(req *model.Request) ([]json.RawMessage, visible, error) {
+// host gives the declarations of the servers that a request names, and what its
+// history may hold of them.
+func (m *Model) host(req *model.Request) ([]json.RawMessage, history.Request, error) {
 	var all []json.RawMessage
-	v := visible{labels: make(map[string]bool, len(req.Hosted))}
+	seen := history.Request{Servers: make(map[string]bool, len(req.Hosted))}
 	for _, hosted := range req.Hosted {
 		label, ok := strings.CutPrefix(hosted, hostedPrefix)
 		s := m.servers[label]
 		if !ok || s == nil {
-			return nil, v, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("OpenAI runs no tool %q itself: take it out of the agent's tools", hosted)}
+			return nil, seen, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("OpenAI runs no tool %q itself: take it out of the agent's tools", hosted)}
 		}
 		all = append(all, s.wire)
-		v.labels[label] = true
-		v.search = v.search || s.deferred
+		seen.Servers[label] = true
+		seen.Search = seen.Search || s.deferred
 	}
-	if v.search {
+	if seen.Search {
 		all = append(all, json.RawMessage(`{"type":"tool_search"}`))
 	}
-	return all, v, nil
-}
-
-// takes reports whether an item of an earlier answer can go back with a request:
-// those about a server that is not there any more cannot.
-func (v *visible) takes(i *item) bool {
-	switch i.Type {
-	case typeSearch, typeFound:
-		return v.search
-	case typeList, typeRan, typeAsks:
-		return v.labels[i.ServerLabel]
-	}
-	return true
+	return all, seen, nil
 }

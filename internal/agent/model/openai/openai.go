@@ -3,10 +3,12 @@
 // Start with [New] and [Model.Generate]. A call goes through here:
 //
 //   - approve.go sees whether a person has to be asked first, or has answered;
-//   - request.go builds what is sent, input.go its conversation, hosted.go the MCP
-//     servers that the service calls itself; package dialect brings the schemas into
-//     form;
-//   - stream.go gathers the events of the answer, item.go reads what the service
+//   - request.go builds what is sent, hosted.go the MCP servers that the service calls
+//     itself; package history brings the conversation into form, package dialect the
+//     schemas;
+//   - concede.go sends it, and again without what the service refuses to this model or
+//     organization;
+//   - stream.go gathers the events of the answer, package history reads what the service
 //     says in it, reply.go makes parts of that and says what became of the call,
 //     errors.go what went wrong.
 //
@@ -20,11 +22,10 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
-	"sync/atomic"
+	"sync"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
@@ -50,9 +51,9 @@ type Model struct {
 	servers  map[string]*server
 	client   *wire.Client
 	tools    wire.Declarations
-	// unreasoning is set once the service has said that this model does not think,
-	// and so has nothing that could be encrypted.
-	unreasoning atomic.Bool
+
+	mu      sync.Mutex
+	without concessions // that the service will not take back
 }
 
 // New makes a model of what the agent file says; servers are the MCP servers that
@@ -130,48 +131,25 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 	return m.reply(ctx, req, so, answer)
 }
 
-// ask sends the request and gathers the answer. Thoughts of earlier answers may be
-// refused, since this model does not think or they were another account's; then it
-// asks again without them.
-func (m *Model) ask(ctx context.Context, req *model.Request, so []*item, partial func(*model.Reply) bool) (*gathering, error) {
-	bare := m.unreasoning.Load()
-	for {
-		body, thoughts, err := m.body(req, so, bare)
-		if err != nil {
-			return nil, err
-		}
-		answer, err := m.stream(ctx, body, partial)
-		switch {
-		case err == nil:
-			return answer, nil
-		case errors.Is(err, wire.ErrBrokenOff):
-			return nil, err
-		case bare || !m.refusesThoughts(err, thoughts):
-			return nil, m.client.Explain(err, read)
-		}
-		m.deps.Log.DebugContext(ctx, "asking again without the thoughts of earlier answers", "model", m.cfg.Name)
-		bare = true
-	}
-}
-
-// stream posts a body, passes on the pieces of the answer and gathers it whole.
+// stream posts a body, passes on the pieces of the answer and gathers it whole, or what
+// there is of it where there is an error.
 func (m *Model) stream(ctx context.Context, body []byte, partial func(*model.Reply) bool) (*gathering, error) {
 	g := &gathering{}
 	for event, err := range m.client.Stream(ctx, "/responses", body) {
 		if err != nil {
-			return nil, err
+			return g, err
 		}
 		piece, err := g.add(event)
 		switch {
 		case err != nil:
-			return nil, err
+			return g, err
 		case piece != nil && !partial(piece):
-			return nil, wire.ErrBrokenOff
+			return g, wire.ErrBrokenOff
 		case g.failure != nil:
-			return nil, m.client.Refusal(*g.failure)
+			return g, g.failure
 		case g.final != nil:
 			return g, nil
 		}
 	}
-	return nil, g.unfinished()
+	return g, g.unfinished()
 }

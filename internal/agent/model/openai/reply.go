@@ -1,14 +1,16 @@
 package openai
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai/history"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
@@ -17,7 +19,7 @@ const maxSaid = 500
 
 // answer is what came of one request.
 type answer struct {
-	items   []*item // that go back, as they go back
+	items   []*history.Item // that go back, as they go back
 	parts   []*genai.Part
 	calls   bool   // there are calls of tools
 	text    bool   // there is something to show
@@ -37,20 +39,15 @@ func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *
 	if g.final.Incomplete != nil && g.final.Incomplete.Reason != "" {
 		reason = g.final.Incomplete.Reason
 	}
-	a, err := readAnswer(said, reason == "completed")
-	if err != nil {
-		return nil, model.WithUsage(err, g.tokens())
-	}
-	problem, keep := m.verdict(a, reason)
+	a, problem, keep := m.judge(said, g, reason)
 	if problem != nil && !keep {
-		problem.Usage = g.tokens()
-		return nil, problem
+		return nil, model.WithUsage(problem, g.tokens())
 	}
 	if next := so.with(a.items); next.asks != nil && !a.calls && problem == nil {
 		return next.suspend(g.tokens())
 	}
 	return &model.Reply{
-		Content:      &genai.Content{Role: genai.RoleModel, Parts: append(hidden(so.items), a.parts...)},
+		Content:      &genai.Content{Role: genai.RoleModel, Parts: append(history.Hidden(so.items), a.parts...)},
 		FinishReason: reason,
 		Usage:        g.tokens(),
 		Problem:      problem,
@@ -58,14 +55,30 @@ func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *
 }
 
 // tellFailures warns of servers that the service could not reach.
-func (m *Model) tellFailures(ctx context.Context, req *model.Request, said []*item) {
+func (m *Model) tellFailures(ctx context.Context, req *model.Request, said []*history.Item) {
 	for _, i := range said {
-		if i.Type == typeList && i.failed() {
-			why := wire.Excerpt(m.client.Redact(i.failure()), maxSaid)
+		if i.Type == history.TypeList && i.Failed() {
+			why := wire.Excerpt(m.client.Redact(i.Failure()), maxSaid)
 			m.deps.Log.WarnContext(ctx, "the service could not list the tools of an MCP server", "server", i.ServerLabel, "model", m.cfg.Name, "reason", why)
 			req.Notify(fmt.Sprintf("%s could not list the tools of the MCP server %s, so the model does without them: %s", name, i.ServerLabel, why))
 		}
 	}
+}
+
+// judge reads an answer, and says what is wrong with it and whether what there is of it
+// is kept: always where the service has called servers, since an answer that is asked for
+// again would call them again.
+func (m *Model) judge(said []*history.Item, g *gathering, reason string) (a *answer, problem *model.Error, keep bool) {
+	a, problem = readAnswer(said, reason == "completed" && g.broken == nil)
+	switch {
+	case g.broken != nil:
+		problem = &model.Error{Code: g.broken.Code, Reason: g.broken.Reason, Status: g.broken.Status, Message: g.broken.Message, Err: g.broken.Err}
+	case problem == nil:
+		problem, keep = m.verdict(a, reason)
+	}
+	a.parts = append(a.parts, g.unknown()...)
+	acted := slices.ContainsFunc(said, func(i *history.Item) bool { return i.Type == history.TypeRan })
+	return a, problem, keep || acted || g.broken != nil
 }
 
 // verdict says what is wrong with an answer, nil for nothing, and whether what
@@ -93,42 +106,40 @@ func (m *Model) verdict(a *answer, reason string) (problem *model.Error, keep bo
 }
 
 // readAnswer makes parts of what the service said. The calls of an answer that did not
-// come to its end are left out.
-func readAnswer(said []*item, whole bool) (*answer, error) {
-	a := &answer{}
+// come to its end are left out, as are those that the model wrote wrongly; the error says
+// so.
+func readAnswer(said []*history.Item, whole bool) (a *answer, problem *model.Error) {
+	a = &answer{}
 	final := answers(said)
 	for _, i := range said {
-		if i.Type == typeCall && whole {
+		if i.Type == history.TypeCall && whole {
 			if err := a.call(i); err != nil {
-				return nil, err
+				problem = cmp.Or(problem, err)
 			}
 			continue
 		}
-		a.refusal += i.refusal()
-		keep, err := i.keep()
-		if err != nil {
-			return nil, wire.NotEncoded(name, err)
-		}
+		a.refusal += i.Refusal()
+		keep := i.Keep()
 		if keep {
 			a.items = append(a.items, i)
 		}
 		switch {
-		case i.Type == typeMessage && (i.Phase != commentary || !final):
+		case i.Type == history.TypeMessage && (i.Phase != history.Commentary || !final):
 			a.say(i)
-		case i.Type == typeThoughts && !keep && i.thoughts() != "":
-			a.parts = append(a.parts, &genai.Part{Text: i.thoughts(), Thought: true})
+		case i.Type == history.TypeThoughts && !keep && i.Thoughts() != "":
+			a.parts = append(a.parts, &genai.Part{Text: i.Thoughts(), Thought: true})
 		case keep:
-			a.parts = append(a.parts, hidden([]*item{i})...)
+			a.parts = append(a.parts, history.Hidden([]*history.Item{i})...)
 		}
 	}
-	return a, nil
+	return a, problem
 }
 
 // answers reports whether there is a message that is no commentary. Where there is
 // one, the commentary is not part of the answer.
-func answers(said []*item) bool {
+func answers(said []*history.Item) bool {
 	for _, i := range said {
-		if i.Type == typeMessage && i.Phase != commentary && i.text() != "" {
+		if i.Type == history.TypeMessage && i.Phase != history.Commentary && i.Text() != "" {
 			return true
 		}
 	}
@@ -136,7 +147,7 @@ func answers(said []*item) bool {
 }
 
 // call adds a call. Its arguments are text that the model wrote.
-func (a *answer) call(i *item) error {
+func (a *answer) call(i *history.Item) *model.Error {
 	args, err := wire.ReadArguments([]byte(i.Arguments))
 	if err != nil {
 		return &model.Error{Code: model.Malformed, Reason: "arguments", Message: fmt.Sprintf("the model called %s with arguments that are no JSON object", i.Name), Err: err}
@@ -146,41 +157,10 @@ func (a *answer) call(i *item) error {
 	return nil
 }
 
-// say adds the text of a message; its phase goes with it, since the service wants it
-// back.
-func (a *answer) say(i *item) {
-	text := i.text()
-	if text == "" {
-		return
+// say adds what a message says.
+func (a *answer) say(i *history.Item) {
+	if p := history.Said(i); p != nil {
+		a.text = a.text || strings.TrimSpace(p.Text) != ""
+		a.parts = append(a.parts, p)
 	}
-	p := &genai.Part{Text: text}
-	if i.Phase != "" {
-		mark, _ := json.Marshal(phaseMark{i.Phase}) // text always marshals
-		p.ThoughtSignature = model.Sign(provider, mark)
-	}
-	a.text = a.text || strings.TrimSpace(text) != ""
-	a.parts = append(a.parts, p)
-}
-
-// hidden makes of items parts that go back to the service and that nobody else
-// takes for an answer. What shows that something was done says so, so that a reply
-// of nothing else is not empty: it would be asked for again, and the service would
-// do it again.
-func hidden(items []*item) []*genai.Part {
-	parts := make([]*genai.Part, 0, len(items))
-	for _, i := range items {
-		text := ""
-		switch {
-		case i.Type == typeThoughts:
-			text = i.thoughts()
-		case i.Type == typeMessage:
-			text = i.text()
-		case i.Type == typeRan && i.failed():
-			text = "[" + i.tool() + " failed]"
-		case i.Type == typeRan:
-			text = "[ran " + i.tool() + "]"
-		}
-		parts = append(parts, &genai.Part{Text: text, Thought: true, ThoughtSignature: model.Sign(provider, i.raw)})
-	}
-	return parts
 }

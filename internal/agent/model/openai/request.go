@@ -2,17 +2,17 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/openai/dialect"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai/history"
 	"github.com/adkmcp/adkmcp/internal/agent/model/openai/thinking"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 	"github.com/adkmcp/adkmcp/internal/config"
@@ -23,9 +23,6 @@ const (
 	maxTools  = 128 // tools that the service takes
 	minOutput = 16  // of max_output_tokens
 )
-
-// toolName is the rule for names of functions.
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
 // request is the body of a request (OpenAI, "Create a response"). store is false:
 // the conversation is ours.
@@ -69,50 +66,69 @@ type function struct {
 	Strict      bool            `json:"strict"`
 }
 
-// body builds a request. so is what this step has said and been told already;
-// without thoughts it goes if bare. It reports whether thoughts are in it.
-func (m *Model) body(req *model.Request, so []*item, bare bool) (body []byte, thoughts bool, err error) {
+// body builds a request. so is what this step has said and been told already. It
+// tells what the request has of all that it could do without.
+func (m *Model) body(req *model.Request, so []*history.Item, without concessions) (body []byte, has held, err error) {
 	r := request{
 		Model: m.cfg.Name, Instructions: req.System, MaxOutputTokens: m.cfg.MaxOutputTokens,
-		Temperature: m.cfg.Temperature, TopP: m.cfg.TopP, Stream: true,
+		Temperature: m.cfg.Temperature, TopP: m.cfg.TopP, Stream: !without.stream, Reasoning: m.reasoning(without),
 	}
-	hosted, servers, err := m.host(req)
+	hosted, seen, err := m.host(req)
 	if err != nil {
-		return nil, false, err
+		return nil, has, err
 	}
 	if r.Tools, err = m.tools.Of(req); err != nil {
-		return nil, false, err
+		return nil, has, err
 	}
 	if r.Tools = append(r.Tools, hosted...); len(r.Tools) > maxTools {
-		return nil, false, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("the agent has %d tools, %s takes %d: select fewer of them in the agent file", len(r.Tools), name, maxTools)}
+		return nil, has, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("the agent has %d tools, %s takes %d: select fewer of them in the agent file", len(r.Tools), name, maxTools)}
 	}
-	if r.Text, err = m.output(req); err != nil {
-		return nil, false, err
-	}
-	if t := m.cfg.Thinking; t != nil {
-		switch effort := thinking.Effort(m.cfg.Name, t.Effort); effort {
-		case "":
-		case config.NoThinking:
-			r.Reasoning = &reasoning{Effort: effort}
-		default:
-			r.Reasoning = &reasoning{Effort: effort, Summary: "auto"}
+	switch {
+	case !without.schema:
+		if r.Text, err = m.output(req); err != nil {
+			return nil, has, err
 		}
+	case req.OutputSchema != nil && len(req.Tools) == 0: // else the instructions say so already
+		r.Instructions = strings.TrimLeft(r.Instructions+"\n\nAnswer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n"+string(req.OutputSchema), "\n")
 	}
-	if !bare {
+	if !without.thoughts {
 		r.Include = []string{"reasoning.encrypted_content"}
 	}
-	in := newInput(&servers, bare)
-	if err := in.conversation(req.Contents, so); err != nil {
-		return nil, false, wire.NotEncoded(name, err)
+	seen.Bare, seen.Blind = without.thoughts, without.images
+	in, err := history.Of(req.Contents, so, seen)
+	if err != nil {
+		return nil, has, wire.NotEncoded(name, err)
 	}
-	r.Input = in.items
+	r.Input = in.Items
 	if body, err = wire.Encode(r); err == nil && m.extra != nil {
 		body, err = merge(body, m.extra)
 	}
 	if err != nil {
-		return nil, false, wire.NotEncoded(name, err)
+		return nil, has, wire.NotEncoded(name, err)
 	}
-	return body, in.thoughts, nil
+	has = held{thoughts: in.Thoughts, include: r.Include != nil, stream: r.Stream, schema: r.Text != nil, images: in.Images && !without.images}
+	if r.Reasoning != nil {
+		has.summary = r.Reasoning.Summary != ""
+		if without.effort == "" {
+			has.effort = r.Reasoning.Effort
+		}
+	}
+	return body, has, nil
+}
+
+// reasoning says how much the model shall think; nil to leave that to the service.
+func (m *Model) reasoning(without concessions) *reasoning {
+	if m.cfg.Thinking == nil || without.think {
+		return nil
+	}
+	effort := cmp.Or(without.effort, thinking.Effort(m.cfg.Name, m.cfg.Thinking.Effort))
+	switch {
+	case effort == "":
+		return nil
+	case effort == config.NoThinking || without.summary:
+		return &reasoning{Effort: effort}
+	}
+	return &reasoning{Effort: effort, Summary: "auto"}
 }
 
 // output is the form that the service holds the answer to; nil for text.
@@ -132,7 +148,7 @@ func (m *Model) output(req *model.Request) (*format, error) {
 func (m *Model) holds() bool { return !strings.HasPrefix(m.cfg.Name, "ft:") }
 
 func (m *Model) encodeTool(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, error) {
-	if !toolName().MatchString(tool.Name) {
+	if !history.IsName(tool.Name) {
 		return nil, errors.New("its name must be up to 64 letters, digits or any of _ -")
 	}
 	if len(schema) == 0 {

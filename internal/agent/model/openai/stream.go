@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/openai/history"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
@@ -52,9 +54,10 @@ type usage struct {
 type gathering struct {
 	events  int
 	items   map[int]json.RawMessage // those that are whole, by their place
-	phases  map[int]string          // of messages
+	begun   map[int]*history.Item   // as they began, by their place too
 	final   *response
-	failure *wire.Reading
+	failure *serviceError
+	broken  *model.Error // why there is no more than this; nil for a whole answer
 }
 
 // add takes the next event and gives what there is to show of it, nil for nothing.
@@ -73,15 +76,14 @@ func (g *gathering) add(e wire.Event) (*model.Reply, error) {
 	}
 	switch cmp.Or(ev.Type, e.Name) {
 	case "response.output_item.added":
-		var begun item
-		if json.Unmarshal(ev.Item, &begun) == nil && begun.Phase != "" {
-			if g.phases == nil {
-				g.phases = make(map[int]string, 2)
+		if begun, err := history.Read(ev.Item); err == nil && begun != nil {
+			if g.begun == nil {
+				g.begun = make(map[int]*history.Item, 4)
 			}
-			g.phases[ev.Output] = begun.Phase
+			g.begun[ev.Output] = begun
 		}
 	case "response.output_text.delta":
-		return piece(ev.text(), g.phases[ev.Output] == commentary), nil
+		return piece(ev.text(), g.isCommentary(ev.Output)), nil
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		return piece(ev.text(), true), nil
 	case "response.reasoning_summary_part.added":
@@ -99,6 +101,12 @@ func (g *gathering) add(e wire.Event) (*model.Reply, error) {
 		g.fail(cmp.Or(readError(ev.Error), readError(e.Data)))
 	}
 	return nil, nil
+}
+
+// isCommentary reports whether the message at a place comes before the answer.
+func (g *gathering) isCommentary(at int) bool {
+	begun := g.begun[at]
+	return begun != nil && begun.Phase == history.Commentary
 }
 
 // text is what a delta holds; events of the same name that hold something else have
@@ -129,6 +137,7 @@ func (g *gathering) end(raw []byte) error {
 		g.final = &r
 	case "failed":
 		g.fail(readError(r.Error))
+		g.failure.used = r.Usage
 	case "":
 		if e := readError(r.Error); e != nil {
 			g.fail(e)
@@ -143,11 +152,9 @@ func (g *gathering) end(raw []byte) error {
 
 // fail takes an error of the service's; nil for one without any words.
 func (g *gathering) fail(e *serviceError) {
-	if e == nil {
-		e = &serviceError{}
+	if g.failure = e; e == nil {
+		g.failure = &serviceError{}
 	}
-	r := e.streamed()
-	g.failure = &r
 }
 
 // unfinished says why there is no last word.
@@ -158,9 +165,36 @@ func (g *gathering) unfinished() *model.Error {
 	return &model.Error{Code: model.StreamCut, Message: "OpenAI's answer ended without a finish marker"}
 }
 
+// keep makes what there is of an answer that broke off the whole of it, if the service
+// has called servers in it: asking again would call them again. It reports whether there
+// is such an answer.
+func (g *gathering) keep(why error) bool {
+	acted := slices.ContainsFunc(slices.Collect(maps.Values(g.begun)), func(i *history.Item) bool { return i.Type == history.TypeRan })
+	var known *model.Error
+	if !acted || !errors.As(why, &known) {
+		return false
+	}
+	g.final, g.broken = &response{}, known
+	if g.failure != nil {
+		g.final.Usage = g.failure.used
+	}
+	return true
+}
+
+// unknown lists the calls of servers whose results never came.
+func (g *gathering) unknown() []*genai.Part {
+	var parts []*genai.Part
+	for _, at := range slices.Sorted(maps.Keys(g.begun)) {
+		if i := g.begun[at]; i.Type == history.TypeRan && g.items[at] == nil && g.broken != nil {
+			parts = append(parts, &genai.Part{Thought: true, Text: "[began to run " + i.Tool() + "; whether it did is not known]"})
+		}
+	}
+	return parts
+}
+
 // output lists what the service said, in its order. Some servers tell the items only
 // one by one, others only at the end.
-func (g *gathering) output() ([]*item, error) {
+func (g *gathering) output() ([]*history.Item, error) {
 	all := g.final.Output
 	if len(all) < len(g.items) {
 		all = make([]json.RawMessage, 0, len(g.items))
@@ -168,9 +202,9 @@ func (g *gathering) output() ([]*item, error) {
 			all = append(all, g.items[at])
 		}
 	}
-	items := make([]*item, 0, len(all))
+	items := make([]*history.Item, 0, len(all))
 	for _, raw := range all {
-		i, err := readItem(raw)
+		i, err := history.Read(raw)
 		if err != nil {
 			return nil, &model.Error{Code: model.StreamCut, Message: "OpenAI's answer could not be read"}
 		}
@@ -182,8 +216,10 @@ func (g *gathering) output() ([]*item, error) {
 }
 
 // tokens is what the answer used.
-func (g *gathering) tokens() *model.Usage {
-	u := g.final.Usage
+func (g *gathering) tokens() *model.Usage { return g.final.Usage.tokens() }
+
+// tokens gives figures as the program counts them; nil for none.
+func (u *usage) tokens() *model.Usage {
 	if u == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@
 // goes as it is and the service holds the model to it (strict.go). Any other is
 // brought into a form that the service does not refuse: JSON Schema 2020-12, type
 // object at the top with no composition beside it (top.go), items in every array,
-// references that lead somewhere (refer.go).
+// references that lead somewhere (refer.go), patterns that it can compile (pattern.go).
 package dialect
 
 import (
@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,8 +155,7 @@ func text(o *object, key string) error {
 		o.Set(key, visible(s))
 		return nil
 	}
-	// The service refuses patterns that it cannot read.
-	if _, err := regexp.Compile(s); err != nil {
+	if !portable(s) {
 		o.Remove(key)
 		note(o, key, s)
 	}
@@ -365,7 +363,7 @@ func (t *translator) members(o *object, key string, depth int) error {
 	}
 	for _, name := range slices.Clone(members.Keys()) {
 		if key == "patternProperties" {
-			if _, err := regexp.Compile(name); err != nil {
+			if !portable(name) {
 				unread := &object{}
 				unread.Set(name, members.Get(name))
 				note(o, key, unread)

@@ -36,6 +36,8 @@ func TestTranslate(t *testing.T) {
 		{"booleans", `{"type":"object","properties":{"a":true,"b":false}}`, `{"type":"object","properties":{"a":{},"b":{"not":{}}}}`, false},
 		{"digits", wrap(`{"const":12345678901234567890.10}`), wrap(`{"const":12345678901234567890.10}`), false},
 		{"a pattern that is none", wrap(`{"type":"string","pattern":"(?<=["}`), wrap(`{"type":"string","description":"Further constraints (JSON Schema): {\"pattern\":\"(?<=[\"}"}`), false},
+		{"a pattern that is none of Python's", wrap(`{"type":"string","pattern":"^\\p{L}+$"}`), wrap(`{"type":"string","description":"Further constraints (JSON Schema): {\"pattern\":\"^\\\\p{L}+$\"}"}`), false},
+		{"names by a pattern of another kind", wrap(`{"type":"object","patternProperties":{"^\\pL":{},"^a":{}}}`), wrap(`{"type":"object","patternProperties":{"^a":{}},"description":"Further constraints (JSON Schema): {\"patternProperties\":{\"^\\\\pL\":{}}}"}`), false},
 		{"a bound beyond floating point", wrap(`{"type":"number","maximum":1e999}`), wrap(`{"type":"number","description":"Further constraints (JSON Schema): {\"maximum\":1e999}"}`), false},
 		{"references by name", `{"$id":"https://x/r","type":"object","properties":{"a":{"$ref":"#here"},"b":{"$dynamicRef":"#here"},"c":{"$ref":"https://x/r"}},"$defs":{"d":{"$anchor":"here","type":"string"}}}`,
 			`{"type":"object","properties":{"a":{"$ref":"#/$defs/d"},"b":{"$ref":"#/$defs/d"},"c":{"$ref":"#"}},"$defs":{"d":{"type":"string"}}}`, false},
@@ -102,7 +104,8 @@ func TestStrict(t *testing.T) {
 		`{}`: false, `true`: false, `{"enum":["x"]}`: false, `{"type":"string","minLength":1}`: false, `{"type":"string","format":"uri"}`: false,
 		`{"$ref":"#/$defs/d","description":"d"}`: false, `{"$ref":"#/$defs/none"}`: false, `{"type":"array"}`: false, `{"type":"object"}`: false,
 		`{"oneOf":[{"type":"string"}]}`: false, `{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`: false, `{"anyOf":[]}`: false, `{"type":["string","integer"]}`: false,
-		`{"type":"string","pattern":"(?=a)"}`: false, `{"type":"number","maximum":1e999}`: false, `{"type":"object","properties":{},"additionalProperties":false}`: false,
+		`{"type":"string","pattern":"(?=a)"}`: false, `{"type":"string","pattern":"\\p{L}"}`: false, `{"type":"string","enum":[1]}`: false, `{"type":"string","enum":["a",null]}`: false, `{"type":["string","null"],"enum":["a",null]}`: true,
+		`{"type":"integer","const":1.5}`: false, `{"type":"number","enum":[1,2.5]}`: true, `{"type":"boolean","const":true}`: true, `{"type":"number","maximum":1e999}`: false, `{"type":"object","properties":{},"additionalProperties":false}`: false,
 		deep: false,
 	} {
 		if got := func() bool { v, err := ordered.Parse([]byte(whole(property))); return err == nil && isStrict(v) }(); got != want {
@@ -162,4 +165,18 @@ func FuzzTranslate(f *testing.F) {
 			t.Errorf("%s", out)
 		}
 	})
+}
+
+// TestPortable has patterns that Go compiles: those that Python's re does too, with the
+// same meaning, and others.
+func TestPortable(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		`^[a-z0-9._%+-]+@\w+\.\d{2,}$`: true, `(?:a|b)*?`: true, `(?P<year>\d{4})`: true, `\\p`: true, `\\\\(?:x)`: true, `a\(?b`: true, `\x41\t\n\-\/`: true, ``: true,
+		`\p{L}`: false, `[^\pN]`: false, `\P{Lu}`: false, `(?<year>\d)`: false, `a(?i)b`: false, `(?i:a)`: false, `\Qa\E`: false, `a\z`: false, `\x{41}`: false,
+		`[^\0]`: false, `\012`: false, `\C`: false, `(?=a)`: false, `(?!a)`: false, `\u0041`: false, `(`: false, `a++`: false, `\\\p{L}`: false,
+	} {
+		if portable(pattern) != want {
+			t.Errorf("%s: portable is %v", pattern, !want)
+		}
+	}
 }

@@ -2,7 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
-	"regexp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -93,13 +93,12 @@ func (s *strictness) keyword(o *object, key string, depth int) bool {
 	case "anyOf":
 		return s.alternatives(v, depth)
 	case "enum":
-		return s.enum(v)
+		return s.enum(v, typesOf(o))
 	case "const":
-		return s.enum([]any{v})
+		return s.enum([]any{v}, typesOf(o))
 	case "pattern":
 		text, ok := v.(string)
-		_, err := regexp.Compile(text)
-		return ok && err == nil
+		return ok && portable(text)
 	case "format":
 		return slices.Contains([]any{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, v)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems":
@@ -146,19 +145,35 @@ func (s *strictness) alternatives(v any, depth int) bool {
 	return ok && len(list) > 0 && objects < 2
 }
 
-func (s *strictness) enum(v any) bool {
+// enum sees that values are of a type that the schema has, and counts them.
+func (s *strictness) enum(v any, types []any) bool {
 	list, ok := v.([]any)
 	for _, e := range list {
 		s.values++
+		kinds := []any{"null"}
 		switch e := e.(type) {
 		case string:
 			s.length += len(e)
+			kinds = []any{"string"}
 		case json.Number:
+			kinds = []any{"number"}
+			if whole(e) {
+				kinds = []any{"number", "integer"}
+			}
 			ok = ok && finite(e)
-		case bool, nil:
+		case bool:
+			kinds = []any{"boolean"}
+		case nil:
 		default:
 			return false
 		}
+		ok = ok && slices.ContainsFunc(kinds, func(k any) bool { return slices.Contains(types, k) })
 	}
 	return ok && len(list) > 0
+}
+
+// whole reports whether a number is an integer.
+func whole(n json.Number) bool {
+	f, err := n.Float64()
+	return err == nil && f == math.Trunc(f)
 }

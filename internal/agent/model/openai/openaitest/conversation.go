@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -118,7 +119,8 @@ func readItem(raw json.RawMessage) (*Item, error) {
 
 func (i *Item) thought() error {
 	var w struct {
-		Type, ID  string
+		Type      string
+		ID        *string
 		Encrypted *string `json:"encrypted_content"`
 		Summary   *[]struct {
 			Type, Text string
@@ -127,11 +129,16 @@ func (i *Item) thought() error {
 	if err := decode(i.Raw, &w); err != nil {
 		return err
 	}
-	if i.ID = w.ID; w.Encrypted != nil {
+	if w.Encrypted != nil {
 		i.Encrypted = *w.Encrypted
 	}
-	if w.Summary == nil || w.ID == "" {
-		return errors.New("missing required parameter: 'summary' or 'id'")
+	switch {
+	case w.Summary == nil:
+		return errors.New("missing required parameter: 'summary'")
+	case w.ID != nil && (*w.ID == "" || len(*w.ID) > 64): // codex sends none
+		return errors.New("invalid 'id': expected a string with 1 to 64 characters")
+	case w.ID != nil:
+		i.ID = *w.ID
 	}
 	return nil
 }
@@ -197,8 +204,10 @@ func (i *Item) parts(raw json.RawMessage, allowed []string) error {
 			return fmt.Errorf("missing required parameter: 'text'")
 		case p.Type == "input_image" && (!isData(imageURL, p.ImageURL) || p.Text != nil):
 			return fmt.Errorf("invalid image: expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,…')")
-		case p.Type == "input_file" && (!isData(fileURL, p.FileData) || p.Filename == "" || p.Text != nil):
+		case p.Type == "input_file" && (!isData(fileURL, p.FileData) || p.Text != nil):
 			return fmt.Errorf("invalid file_data")
+		case p.Type == "input_file" && !strings.EqualFold(path.Ext(p.Filename), ".pdf"):
+			return fmt.Errorf("Invalid input: Expected context stuffing file type to be a supported format: .pdf but got %q", path.Ext(p.Filename)) //nolint:staticcheck // the service's words
 		}
 	}
 	return nil
@@ -213,6 +222,7 @@ func (i *Item) blank() bool {
 type conversation struct {
 	request *Request
 	said    map[string]json.RawMessage
+	leads   map[string]string // from what was said to the thoughts right before it
 	stored  bool
 
 	calls, results, asked, answered map[string]int
@@ -225,6 +235,9 @@ func (c *conversation) check() error {
 		return refuse("input", "Invalid 'input': all of it is blank.")
 	}
 	for n, i := range items {
+		if blind.MatchString(c.request.Model) && slices.ContainsFunc(i.Parts, func(p Part) bool { return p.Type == "input_image" || p.Type == "input_file" }) {
+			return &refusal{param: "input", message: "Model '" + c.request.Model + "' does not support image inputs. Try again with a vision model.", expected: true}
+		}
 		var err error
 		switch i.Type {
 		case "function_call":
@@ -281,16 +294,12 @@ func (c *conversation) call(i *Item) error {
 
 // thought sees that thoughts are the service's own and lead to something.
 func (c *conversation) thought(i *Item, after []*Item) error {
-	var known struct {
-		Encrypted string `json:"encrypted_content"`
-	}
-	_ = json.Unmarshal(c.said[i.ID], &known) // unknown ones are empty
 	switch {
 	case !thinks.MatchString(c.request.Model):
 		return &refusal{param: "input", message: "Reasoning input items can only be provided to a reasoning or computer use model. Remove reasoning items from your input and try again.", expected: true}
 	case i.Encrypted == "" && !c.stored:
 		return refuse("input", "Item with id '%s' not found. Items are not persisted when `store` is set to false.", i.ID)
-	case i.Encrypted != known.Encrypted:
+	case !c.sealed(i):
 		return &refusal{param: "input", code: "invalid_encrypted_content", message: "The encrypted content could not be verified.", expected: true}
 	}
 	for _, next := range after {
@@ -306,6 +315,19 @@ func (c *conversation) thought(i *Item, after []*Item) error {
 	return refuse("input", "Item '%s' of type 'reasoning' was provided without its required following item.", i.ID)
 }
 
+// sealed reports whether thoughts hold what the service has said.
+func (c *conversation) sealed(i *Item) bool {
+	for id, raw := range c.said {
+		var known struct {
+			Encrypted string `json:"encrypted_content"`
+		}
+		if (i.ID == "" || i.ID == id) && json.Unmarshal(raw, &known) == nil && known.Encrypted != "" && known.Encrypted == i.Encrypted {
+			return true
+		}
+	}
+	return false
+}
+
 // own sees that an item of the service's own tools is what it said, and that the
 // tool is declared.
 func (c *conversation) own(i *Item) error {
@@ -318,6 +340,9 @@ func (c *conversation) own(i *Item) error {
 	}
 	if !declared {
 		return refuse("input", "Item '%s' of type '%s' belongs to no tool of the request", i.ID, i.Type)
+	}
+	if led := c.leads[i.ID]; led != "" && !slices.ContainsFunc(c.request.Items, func(other *Item) bool { return other.Type == "reasoning" && (other.ID == led || other.ID == "") }) {
+		return refuse("input", "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", i.ID, i.Type, led)
 	}
 	if i.Type == "mcp_approval_request" {
 		c.asked[i.ID]++

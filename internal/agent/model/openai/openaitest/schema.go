@@ -107,8 +107,8 @@ func (c *checker) keyword(key string, v any, at string) error {
 			return malformed
 		}
 		for name, s := range all {
-			if _, err := regexp.Compile(name); err != nil && key == "patternProperties" {
-				return malformed
+			if key == "patternProperties" && !isRegex(name) {
+				return inContext(at, "'%s' is not a 'regex'", name)
 			}
 			if err := c.schema(s, at+"/"+name); err != nil {
 				return err
@@ -154,8 +154,7 @@ func (c *checker) value(key string, v any) bool {
 	case "title", "description", "format", "$comment", "contentEncoding", "contentMediaType":
 		return isText && !strings.ContainsRune(text, 0)
 	case "pattern":
-		_, err := regexp.Compile(text)
-		return isText && err == nil
+		return isText && isRegex(text)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		return finite
 	case "multipleOf":
@@ -171,6 +170,17 @@ func (c *checker) value(key string, v any) bool {
 		return false // the service does not follow them
 	}
 	return true
+}
+
+// foreign is what Go compiles and the service does not. It compiles patterns with
+// Python's re (https://github.com/BerriAI/litellm/pull/40485), and has refused lookaround
+// and the octal \0 besides (https://github.com/tombii/better-ccflare/issues/357).
+var foreign = regexp.MustCompile(`^(?:[^\\]|\\.)*?(?:\\[pPCQEz0-9]|\\x\{|\(\?(?:[^:P]|P[^<]))`)
+
+// isRegex reports whether the service compiles a pattern.
+func isRegex(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil && !foreign.MatchString(pattern)
 }
 
 // resolve follows a reference within the schema; nil if it leads nowhere.

@@ -27,6 +27,9 @@ type Server struct {
 	URL string
 	// Key, if set before the first request, is the only API key that is valid.
 	Key string
+	// Unverified, if set before the first request, is what the organization is not: its
+	// models that think neither stream nor show summaries of their thoughts.
+	Unverified bool
 
 	script   Script
 	http     *http.Server
@@ -35,6 +38,7 @@ type Server struct {
 	requests []*Request
 	refusals []string
 	said     map[string]json.RawMessage // items of the service's own, by id
+	leads    map[string]string          // from those to the thoughts right before them
 }
 
 // Script gives the reply to a request that breaks no rule. It is called by several
@@ -70,6 +74,7 @@ type Request struct {
 	Effort       string          // of thoughts
 	Schema       json.RawMessage // that the answer is held to; nil for none
 	Strict       bool            // with Schema
+	Stream       bool
 }
 
 // Start starts a service. The caller closes it; ctx counts for the start only.
@@ -78,7 +83,7 @@ func Start(ctx context.Context, script Script) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String() + "/v1", script: script, said: map[string]json.RawMessage{}}
+	s := &Server{URL: "http://" + l.Addr().String() + "/v1", script: script, said: map[string]json.RawMessage{}, leads: map[string]string{}}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
 	s.running.Go(func() { _ = s.http.Serve(l) })
 	return s, nil
@@ -154,8 +159,14 @@ func (s *Server) reply(r *Request) Reply {
 	reply := s.script(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range reply.output {
+	for n, o := range reply.output {
 		s.said[o.ID] = o.Raw
+		if n > 0 && strings.Contains(string(reply.output[n-1].Raw), `"encrypted_content"`) {
+			s.leads[o.ID] = reply.output[n-1].ID
+		}
+	}
+	if !r.Stream && reply.Events != nil {
+		return reply.Whole()
 	}
 	return reply
 }

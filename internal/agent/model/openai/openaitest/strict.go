@@ -74,7 +74,10 @@ type Tool struct {
 
 var (
 	nameRule = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	thinks   = regexp.MustCompile(`^(o[0-9]|gpt-5)`)
+	thinks   = regexp.MustCompile(`^(o[0-9]|gpt-[5-9])`)
+	// unformed are models that are held to no schema, blind ones that take no images.
+	unformed = regexp.MustCompile(`^(gpt-3\.5|gpt-4(-0613|-turbo|$)|gpt-4o-2024-05-13|gpt-5-chat|o\d.*-deep-research)`)
+	blind    = regexp.MustCompile(`^(gpt-3\.5|gpt-4(-0613|$)|o3-mini)`)
 	includes = []string{"reasoning.encrypted_content", "message.output_text.logprobs", "file_search_call.results", "message.input_image.image_url", "code_interpreter_call.outputs"}
 )
 
@@ -84,6 +87,9 @@ var efforts = []struct {
 	name  *regexp.Regexp
 	words string
 }{
+	{regexp.MustCompile(`deep-research`), "medium"},
+	{regexp.MustCompile(`^gpt-7`), "low medium"}, // one that nobody has heard of
+	{regexp.MustCompile(`^gpt-6`), "low medium high xhigh max"},
 	{regexp.MustCompile(`^gpt-5-pro`), "high"},
 	{regexp.MustCompile(`^gpt-5(-(mini|nano))?(-20\d\d-\d\d-\d\d)?$`), "minimal low medium high"},
 	{regexp.MustCompile(`^gpt-5\.1(-20\d\d-\d\d-\d\d)?$`), "none low medium high"},
@@ -100,7 +106,8 @@ func checkEffort(model, effort string) error {
 		if words := strings.Fields(e.words); !slices.Contains(words, effort) {
 			return &refusal{
 				param: "reasoning.effort", code: "unsupported_value",
-				message: "Unsupported value: '" + effort + "' is not supported with the '" + model + "' model. Supported values are: " + strings.Join(words, ", ") + ".",
+				message:  "Unsupported value: '" + effort + "' is not supported with the '" + model + "' model. Supported values are: '" + strings.Join(words, "', '") + "'.",
+				expected: strings.HasPrefix(model, "gpt-7"),
 			}
 		}
 		return nil
@@ -123,11 +130,11 @@ func (s *Server) check(r *Request) error {
 	if err := decode(r.Body, &b); err != nil {
 		return refuse("", "Unknown parameter or invalid value: %v", err)
 	}
-	r.Model, r.Include = b.Model, b.Include
+	r.Model, r.Include, r.Stream = b.Model, b.Include, b.Stream
 	if b.Instructions != nil {
 		r.Instructions = *b.Instructions
 	}
-	for _, err := range []error{checkSettings(r, &b), checkFormat(r, b.Text), checkTools(r, b.Tools)} {
+	for _, err := range []error{checkSettings(r, &b), s.checkVerified(&b), checkFormat(r, b.Text), checkTools(r, b.Tools)} {
 		if err != nil {
 			return err
 		}
@@ -145,7 +152,7 @@ func (s *Server) check(r *Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stored := b.Store == nil || *b.Store
-	return (&conversation{request: r, said: s.said, stored: stored}).check()
+	return (&conversation{request: r, said: s.said, leads: s.leads, stored: stored}).check()
 }
 
 func checkSettings(r *Request, b *body) error {
@@ -186,6 +193,23 @@ func checkSettings(r *Request, b *body) error {
 	return nil
 }
 
+// checkVerified refuses what only verified organizations may have. Nothing tells the
+// client beforehand.
+func (s *Server) checkVerified(b *body) error {
+	refused := func(param, what string) error {
+		return &refusal{param: param, code: "unsupported_value", message: "Your organization must be verified to " + what + ".", expected: true}
+	}
+	switch {
+	case !s.Unverified || !thinks.MatchString(b.Model):
+		return nil
+	case b.Reasoning != nil && b.Reasoning.Summary != nil:
+		return refused("reasoning.summary", "generate reasoning summaries")
+	case b.Stream:
+		return refused("stream", "stream this model")
+	}
+	return nil
+}
+
 func checkFormat(r *Request, t *textConfig) error {
 	if t == nil || t.Format == nil {
 		return nil
@@ -197,6 +221,9 @@ func checkFormat(r *Request, t *textConfig) error {
 	case "json_schema":
 	default:
 		return refuse("text.format.type", "Invalid value: '%s'.", f.Type)
+	}
+	if unformed.MatchString(r.Model) {
+		return &refusal{message: "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `" + r.Model + "`.", expected: true}
 	}
 	r.Schema, r.Strict = f.Schema, f.Strict != nil && *f.Strict
 	if !nameRule.MatchString(f.Name) {

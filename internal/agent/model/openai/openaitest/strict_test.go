@@ -41,6 +41,7 @@ const (
 	resultA  = `{"type":"function_call_output","call_id":"a","output":"seen"}`
 	thought  = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sealed-rs_1"}`
 	asks     = `{"id":"mcpr_1","type":"mcp_approval_request","arguments":"{}","name":"roll","server_label":"dice"}`
+	ran      = `{"id":"mcp_1","type":"mcp_call","approval_request_id":null,"arguments":"{}","error":null,"name":"roll","output":"4","server_label":"dice"}`
 	approves = `{"type":"mcp_approval_response","approval_request_id":"mcpr_1","approve":true}`
 	server   = `{"type":"mcp","server_label":"dice","server_url":"https://x/mcp","require_approval":"never"}`
 )
@@ -68,10 +69,10 @@ func TestStrict(t *testing.T) {
 		{"a temperature of a thinking model", with(`,"temperature":1`, hi), "not supported with this model"},
 		{"too few tokens", with(`,"max_output_tokens":1`, hi), "Expected a value"},
 		{"an effort that there is not", with(`,"reasoning":{"effort":"maximal"}`, hi), "maximal"},
-		{"no thinking of gpt-5", with(`,"reasoning":{"effort":"none"}`, hi), "Supported values are: minimal, low"},
-		{"little thinking of a newer one", strings.Replace(with(`,"reasoning":{"effort":"minimal"}`, hi), "gpt-5", "gpt-5.1", 1), "Supported values are: none, low"},
-		{"little thinking of gpt-5-pro", strings.Replace(with(`,"reasoning":{"effort":"low"}`, hi), "gpt-5", "gpt-5-pro", 1), "Supported values are: high."},
-		{"little thinking of o3", strings.Replace(with(`,"reasoning":{"effort":"minimal"}`, hi), "gpt-5", "o3", 1), "Supported values are: low"},
+		{"no thinking of gpt-5", with(`,"reasoning":{"effort":"none"}`, hi), "Supported values are: 'minimal', 'low'"},
+		{"little thinking of a newer one", strings.Replace(with(`,"reasoning":{"effort":"minimal"}`, hi), "gpt-5", "gpt-5.1", 1), "Supported values are: 'none', 'low'"},
+		{"little thinking of gpt-5-pro", strings.Replace(with(`,"reasoning":{"effort":"low"}`, hi), "gpt-5", "gpt-5-pro", 1), "Supported values are: 'high'."},
+		{"little thinking of o3", strings.Replace(with(`,"reasoning":{"effort":"minimal"}`, hi), "gpt-5", "o3", 1), "Supported values are: 'low'"},
 		{"thinking of a model that does not", strings.Replace(with(`,"reasoning":{"effort":"low"}`, hi), "gpt-5", "gpt-4.1", 1), "not supported with this model"},
 		{"no thinking of a newer one", strings.Replace(with(`,"reasoning":{"effort":"none"}`, hi), "gpt-5", "gpt-5.1", 1), ""},
 		{"blanks alone", with("", `{"type":"message","role":"user","content":[{"type":"input_text","text":" \n"}]}`), "blank"},
@@ -105,6 +106,13 @@ func TestStrict(t *testing.T) {
 		{"thoughts that lead to the user", with("", thought, hi), "required following item"},
 		{"thoughts that were changed", with("", strings.Replace(thought, "sealed-rs_1", "x", 1), hello), "could not be verified"},
 		{"thoughts that are not sealed", with("", strings.Replace(thought, `,"encrypted_content":"sealed-rs_1"`, "", 1), hello), "not persisted"},
+		{"thoughts without an id", with("", strings.Replace(thought, `"id":"rs_1",`, "", 1), hello), ""},
+		{"thoughts with an empty id", with("", strings.Replace(thought, "rs_1", "", 1), hello), "invalid 'id'"},
+		{"a file that is called something else", with("", `{"type":"message","role":"user","content":[{"type":"input_file","filename":"report","file_data":"data:application/pdf;base64,JVBERi0="}]}`), "context stuffing"},
+		{"a PDF", with("", `{"type":"message","role":"user","content":[{"type":"input_file","filename":"report.PDF","file_data":"data:application/pdf;base64,JVBERi0="}]}`), ""},
+		{"an image for a model that cannot see", strings.Replace(with("", `{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]}`), "gpt-5", "o3-mini", 1), "does not support image inputs"},
+		{"a call of a server without its thoughts", with(declared, ran), "without its required 'reasoning' item: 'rs_2'"},
+		{"a call of a server with its thoughts", with(declared, strings.ReplaceAll(thought, "rs_1", "rs_2"), ran), ""},
 		{"thoughts with a status", with("", strings.Replace(thought, `"id"`, `"status":null,"id"`, 1), hello), "status"},
 		{"an approval that nobody answered", with(declared, asks), "No approval response"},
 		{"an answer to nothing", with(declared, approves), "No approval request"},
@@ -127,6 +135,10 @@ func TestStrict(t *testing.T) {
 		{"a bound of draft 4", function(`{"type":"object","properties":{"a":{"exclusiveMinimum":true}}}`, "false"), "not valid"},
 		{"a type that there is not", function(`{"type":"object","properties":{"a":{"type":"any"}}}`, "false"), "not valid"},
 		{"a reference to nowhere", function(`{"type":"object","properties":{"a":{"$ref":"#/x"}}}`, "false"), "not valid"},
+		{"a pattern by Unicode", function(`{"type":"object","properties":{"a":{"pattern":"^\\p{L}$"}}}`, "false"), "not valid"},
+		{"a pattern with flags", function(`{"type":"object","properties":{"a":{"pattern":"a(?i)b"}}}`, "false"), "not valid"},
+		{"names by Unicode", function(`{"type":"object","properties":{"a":{"patternProperties":{"[\\pL]":{}}}}}`, "false"), "is not a 'regex'"},
+		{"a backslash, and a group", function(`{"type":"object","properties":{"a":{"pattern":"\\\\p(?:a|(?P<x>\\d\\.))"}}}`, "false"), ""},
 		{"a pattern that is none", function(`{"type":"object","properties":{"a":{"pattern":"("}}}`, "false"), "not valid"},
 		{"strict without required", function(`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`, "true"), "Missing 'a'"},
 		{"strict with a default", function(`{"type":"object","properties":{"a":{"type":"string","default":"x"}},"required":["a"],"additionalProperties":false}`, "true"), "'default' is not permitted"},
@@ -145,11 +157,12 @@ func TestStrict(t *testing.T) {
 		{"an answer in JSON", with(`,"text":{"format":{"type":"json_schema","name":"answer","strict":false,"schema":{"type":"object","properties":{}}}}`, hi), ""},
 		{"an answer without a name", with(`,"text":{"format":{"type":"json_schema","schema":{"type":"object","properties":{}}}}`, hi), "name"},
 		{"an answer by a bad schema", with(`,"text":{"format":{"type":"json_schema","name":"a","schema":{"type":"array"}}}`, hi), "Invalid schema"},
+		{"an answer in JSON of an older model", strings.Replace(with(`,"text":{"format":{"type":"json_schema","name":"a","schema":{"type":"object","properties":{}}}}`, hi), "gpt-5", "gpt-4-turbo", 1), "'text.format' of type 'json_schema' is not supported"},
 		{"a form that there is not", with(`,"text":{"format":{"type":"xml"}}`, hi), "xml"},
 	}
 	s, err := Start(t.Context(), func(r *Request) Reply {
 		if r.N == 0 {
-			return Answer(Thought("rs_1"), Text("hello"), Asks("mcpr_1", "dice", "roll", "{}"))
+			return Answer(Thought("rs_1"), Text("hello"), Asks("mcpr_1", "dice", "roll", "{}"), Thought("rs_2"), Ran("mcp_1", "dice", "roll", "4"))
 		}
 		return Say("ok")
 	})

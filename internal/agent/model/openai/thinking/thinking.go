@@ -1,6 +1,6 @@
 // Package thinking knows how much OpenAI's models can be told to think.
 //
-// Start with [Effort].
+// Start with [Effort]; [Named] is for models that it does not know.
 package thinking
 
 import (
@@ -29,6 +29,7 @@ var models = sync.OnceValue(func() []words {
 		return w
 	}
 	return []words{
+		of(`o\d.*-deep-research`, "medium"),
 		of(`gpt-5-chat`, ""),
 		of(`gpt-5\.\d+-chat`, "medium"),
 		of(`gpt-5-pro`, "high"),
@@ -37,6 +38,8 @@ var models = sync.OnceValue(func() []words {
 		of(`gpt-5\.\d+-codex`, "low medium high"),
 		of(`gpt-5(?:[-:]|$)`, "minimal low medium high"),
 		of(`gpt-5\.\d`, "none low medium high"),
+		of(`gpt-6`, "low medium high"),
+		of(`(?:gpt-oss|codex-mini)`, "low medium high"),
 		of(`o1-(?:mini|preview)`, ""),
 		of(`o\d`, "low medium high"),
 		of(`(?:gpt-[1-4]|chatgpt-|davinci|babbage)`, ""),
@@ -59,9 +62,21 @@ func Effort(model string, wanted config.Effort) config.Effort {
 	if i < 0 {
 		return wanted
 	}
+	return nearest(all[i].efforts, wanted)
+}
+
+// Named gives the nearest of the words that a refusal names as those that the model
+// takes, each in quotes; empty if it names none.
+func Named(refusal string, wanted config.Effort) config.Effort {
+	_, named, _ := strings.Cut(refusal, "Supported values are")
+	return nearest(slices.DeleteFunc(slices.Clone(scale), func(e config.Effort) bool { return !strings.Contains(named, "'"+string(e)+"'") }), wanted)
+}
+
+// nearest gives one of several words, in the order of the scale; empty for none.
+func nearest(efforts []config.Effort, wanted config.Effort) config.Effort {
 	var nearest config.Effort
 	best := len(scale)
-	for _, e := range all[i].efforts {
+	for _, e := range efforts {
 		if d := distance(e, wanted); d <= best {
 			nearest, best = e, d
 		}

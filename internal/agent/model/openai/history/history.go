@@ -1,43 +1,85 @@
-package openai
+// Package history brings a conversation into the form in which the Responses API takes
+// it, whosever it was: every call has an id that the service takes and one result, and
+// what the service said itself goes back as it said it, as far as the request can have
+// it.
+//
+// Start with [Of]. Item.go has what the service says and is told besides, and makes
+// hidden parts of it that carry it through the conversation; media.go shows data.
+package history
 
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
 
-	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
-// input builds the conversation of a request out of contents, whosever they were:
-// every call has an id that the service takes and one result.
-type input struct {
-	servers  *visible
-	bare     bool // without thoughts
-	items    []json.RawMessage
-	thoughts bool     // there are some
-	speech   *message // that is still being added to
-	err      error    // the first one
-
-	asked, answered map[string]bool   // approvals, by the ids of their requests
-	used            map[string]bool   // ids of calls, as the service knows them
-	open            map[string]string // calls without a result, from the history's ids to the service's
-	order           []string          // of open
+// Request is what the items of a conversation stand in.
+type Request struct {
+	Servers map[string]bool // the labels of MCP servers that the service may call
+	Search  bool            // the model may search for tools
+	Bare    bool            // without thoughts
+	Blind   bool            // without images and documents
 }
 
-func newInput(servers *visible, bare bool) *input {
-	return &input{
-		servers: servers, bare: bare, items: []json.RawMessage{},
-		asked: map[string]bool{}, answered: map[string]bool{}, used: map[string]bool{}, open: map[string]string{},
+// Takes reports whether an item of an earlier answer can go back with a request: those
+// about a server that is not there any more cannot.
+func (r *Request) Takes(i *Item) bool {
+	switch i.Type {
+	case typeSearch, typeFound:
+		return r.Search
+	case TypeList, TypeRan, TypeAsks:
+		return r.Servers[i.ServerLabel]
 	}
+	return true
+}
+
+// Input is the conversation of a request.
+type Input struct {
+	Items    []json.RawMessage
+	Thoughts bool // there are some
+	Images   bool // there are some, or would be but for Blind
+}
+
+// Of gives contents, and after them what this step has said and been told already, as
+// the items of a request. The error says what has no JSON form.
+func Of(contents []*genai.Content, so []*Item, r Request) (*Input, error) {
+	in := &input{
+		Request: r, Input: Input{Items: []json.RawMessage{}},
+		asked: map[string]bool{}, answers: map[string]*Item{}, waiting: map[string]bool{}, used: map[string]bool{}, open: map[string]string{},
+	}
+	in.conversation(contents, so)
+	return &in.Input, in.err
+}
+
+// IsName reports whether the service takes a name for a function, or an id for a call.
+func IsName(s string) bool { return name().MatchString(s) }
+
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+
+// input is a conversation that is being made.
+type input struct {
+	Request
+	Input
+	speech *message // that is still being added to
+	err    error    // the first one
+
+	asked, waiting map[string]bool   // requests for an approval, and those whose calls the service still has to make
+	answers        map[string]*Item  // to those requests
+	severed        bool              // there were thoughts, which are left out
+	used           map[string]bool   // ids of calls, as the service knows them
+	open           map[string]string // calls without a result, from the history's ids to the service's
+	order          []string          // of open
 }
 
 // message is a message of a request.
@@ -51,18 +93,6 @@ type message struct {
 type inputText struct {
 	Type string `json:"type"` // input_text or output_text
 	Text string `json:"text"`
-}
-
-type inputImage struct {
-	Type   string `json:"type"`
-	URL    string `json:"image_url"`
-	Detail string `json:"detail"`
-}
-
-type inputFile struct {
-	Type string `json:"type"`
-	Name string `json:"filename"`
-	Data string `json:"file_data"`
 }
 
 type functionCall struct {
@@ -80,17 +110,23 @@ type functionResult struct {
 
 // assistant is a message of the model's.
 func assistant(text, phase string) message {
-	return message{typeMessage, "assistant", []any{inputText{"output_text", text}}, phase}
+	return message{TypeMessage, "assistant", []any{inputText{"output_text", text}}, phase}
 }
 
 // conversation adds contents, and after them what this step has said and been told.
-func (in *input) conversation(contents []*genai.Content, so []*item) error {
-	contents = append(slices.Clone(contents), &genai.Content{Role: genai.RoleModel, Parts: hidden(so)})
+func (in *input) conversation(contents []*genai.Content, so []*Item) {
+	contents = append(slices.Clone(contents), &genai.Content{Role: genai.RoleModel, Parts: Hidden(so)})
 	contents = slices.DeleteFunc(contents, func(c *genai.Content) bool { return c == nil })
 	for _, c := range contents {
 		for _, p := range c.Parts {
-			in.note(signedItem(p))
+			in.note(Signed(p))
 		}
+	}
+	for _, i := range slices.Backward(so) {
+		if i.Type != TypeAnswers {
+			break
+		}
+		in.waiting[i.Request] = true
 	}
 	for _, c := range contents {
 		if c.Role == genai.RoleModel {
@@ -99,23 +135,24 @@ func (in *input) conversation(contents []*genai.Content, so []*item) error {
 			in.user(c.Parts)
 		}
 	}
-	if in.close(); len(in.items) == 0 { // the service refuses nothing, and blanks alone
+	if in.close(); len(in.Items) == 0 { // the service refuses nothing, and blanks alone
 		in.user([]*genai.Part{{Text: "Go on."}})
 	}
-	return in.err
 }
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // note remembers which approvals were asked for and which given, since the one
-// without the other is refused.
-func (in *input) note(i *item) {
+// without the other is refused, and whether there are thoughts.
+func (in *input) note(i *Item) {
 	switch {
 	case i == nil:
-	case i.Type == typeAsks && in.servers.takes(i):
+	case i.Type == TypeThoughts:
+		in.severed = in.Bare
+	case i.Type == TypeAsks && in.Takes(i):
 		in.asked[i.ID] = true
-	case i.Type == typeAnswers:
-		in.answered[i.Request] = true
+	case i.Type == TypeAnswers:
+		in.answers[i.Request] = i
 	}
 }
 
@@ -123,14 +160,14 @@ func (in *input) note(i *item) {
 // service refuses them.
 func (in *input) model(parts []*genai.Part) {
 	in.close()
-	end := len(in.items)
+	end := len(in.Items)
 	for _, p := range parts {
 		if in.part(p) {
 			in.flush()
-			end = len(in.items)
+			end = len(in.Items)
 		}
 	}
-	in.items = in.items[:end]
+	in.Items = in.Items[:end]
 }
 
 // part adds a part of what the model said, and reports whether that was more than
@@ -140,7 +177,7 @@ func (in *input) part(p *genai.Part) bool {
 	case p == nil:
 		return false
 	case p.Thought:
-		return in.signed(signedItem(p))
+		return in.signed(Signed(p))
 	case p.FunctionCall != nil:
 		in.call(p.FunctionCall)
 	case !isBlank(p.Text):
@@ -156,26 +193,53 @@ func (in *input) part(p *genai.Part) bool {
 }
 
 // signed adds an item as the service gave it, if the request can have it.
-func (in *input) signed(i *item) bool {
+func (in *input) signed(i *Item) bool {
 	switch {
-	case i == nil, !in.servers.takes(i):
+	case i == nil, !in.Takes(i):
 		return false
-	case i.Type == typeAsks && !in.answered[i.ID], i.Type == typeAnswers && !in.asked[i.Request]:
+	case i.Type == TypeAsks && in.answers[i.ID] == nil, i.Type == TypeAnswers && !in.asked[i.Request]:
 		return false
-	case i.Type == typeThoughts && in.bare:
-		return false
+	case in.severed && i.Type != TypeMessage && !in.waiting[i.ID] && !in.waiting[i.Request]:
+		return in.told(i)
 	}
-	in.thoughts = in.thoughts || i.Type == typeThoughts
-	in.add(i.raw)
-	return i.Type != typeThoughts
+	in.Input.Thoughts = in.Input.Thoughts || i.Type == TypeThoughts
+	in.add(i.Raw)
+	return i.Type != TypeThoughts
 }
 
-// call adds a call under an id that the service takes and that no other call has.
+// told tells without thoughts what the service did itself, as calls like any other: it
+// refuses its own items without the thoughts that led to them ("of type 'mcp_call' was
+// provided without its required 'reasoning' item"). What was only preparation is left
+// out, as is an approval of what has been run.
+func (in *input) told(i *Item) bool {
+	output := ""
+	switch {
+	case i.Type == TypeRan:
+		output = i.output()
+	case i.Type == TypeAsks && !in.answers[i.ID].Approve:
+		output = "error: not approved: " + in.answers[i.ID].Reason
+	default:
+		return false
+	}
+	id := in.unique(i.ID)
+	in.add(functionCall{TypeCall, id, fitName(i.ServerLabel + "_" + i.Name), cmp.Or(i.Arguments, "{}")})
+	in.add(functionResult{typeResult, id, output})
+	return true
+}
+
+// call adds a call.
 func (in *input) call(c *genai.FunctionCall) {
 	args, err := wire.Arguments(c)
 	in.err = cmp.Or(in.err, err)
-	id := c.ID
-	if !toolName().MatchString(id) { // the rule is the same for ids
+	id := in.unique(c.ID)
+	in.open[c.ID] = id
+	in.order = append(in.order, id)
+	in.add(functionCall{TypeCall, id, fitName(c.Name), string(args)})
+}
+
+// unique makes of an id one that the service takes and that no other call has.
+func (in *input) unique(id string) string {
+	if !IsName(id) { // the rule is the same for ids
 		sum := sha256.Sum256([]byte(id))
 		id = "call_" + hex.EncodeToString(sum[:12])
 	}
@@ -184,16 +248,14 @@ func (in *input) call(c *genai.FunctionCall) {
 		unique = fmt.Sprintf("%.50s-%d", id, n)
 	}
 	in.used[unique] = true
-	in.open[c.ID] = unique
-	in.order = append(in.order, unique)
-	in.add(functionCall{typeCall, unique, fitName(c.Name), string(args)})
+	return unique
 }
 
 // fitName is the name of a tool as the service takes it; one that was called under
 // another provider may have characters that it does not.
 func fitName(name string) string {
 	fit := strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && toolName().MatchString(string(r)) {
+		if r < utf8.RuneSelf && IsName(string(r)) {
 			return r
 		}
 		return '_'
@@ -220,7 +282,7 @@ func (in *input) user(parts []*genai.Part) {
 		case !isBlank(p.Text):
 			in.say("user", "", inputText{"input_text", p.Text})
 		case p.InlineData != nil:
-			shown := media(p.InlineData)
+			shown := in.media(p.InlineData)
 			if shown == nil {
 				shown = inputText{"input_text", wire.LeftOut([]*genai.Blob{p.InlineData})}
 			}
@@ -244,7 +306,7 @@ func (in *input) result(r *genai.FunctionResponse) bool {
 	var shown []any
 	var unreadable []*genai.Blob
 	for _, blob := range wire.Media(r) {
-		if m := media(blob); m != nil {
+		if m := in.media(blob); m != nil {
 			shown = append(shown, m)
 		} else {
 			unreadable = append(unreadable, blob)
@@ -287,7 +349,7 @@ func (in *input) close() {
 func (in *input) say(role, phase string, part any) {
 	if in.speech == nil || in.speech.Phase != phase {
 		in.flush()
-		in.speech = &message{Type: typeMessage, Role: role, Phase: phase}
+		in.speech = &message{Type: TypeMessage, Role: role, Phase: phase}
 	}
 	in.speech.Content = append(in.speech.Content, part)
 }
@@ -309,23 +371,5 @@ func (in *input) add(v any) {
 		raw, err = wire.Encode(v)
 		in.err = cmp.Or(in.err, err)
 	}
-	in.items = append(in.items, raw)
-}
-
-// media is data as the service shows it to the model; nil for what the model cannot
-// read (OpenAI, "Images and vision" and "File inputs").
-func media(b *genai.Blob) any {
-	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
-	case "image/png", "image/jpeg", "image/webp", "image/gif":
-		return inputImage{"input_image", dataURL(kind, b.Data), "auto"}
-	case "application/pdf":
-		return inputFile{"input_file", cmp.Or(b.DisplayName, "file.pdf"), dataURL(kind, b.Data)}
-	case mediatype.Text:
-		return inputText{"input_text", string(b.Data)}
-	}
-	return nil
-}
-
-func dataURL(kind string, data []byte) string {
-	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
+	in.Items = append(in.Items, raw)
 }
