@@ -99,7 +99,8 @@ func (c *channel) open(w http.ResponseWriter, r *http.Request) {
 		turnAway(w, nil, err.Error())
 		return
 	}
-	defer s.sse.leave(st)
+	defer s.cfg.Ended(context.WithoutCancel(r.Context()), id)
+	defer s.sse.leave(st) // before that: who is told of the end finds it no more
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more is to come
 	p.run(r.Context(), newEvents(w, s.write), c.messages)
 }
@@ -175,7 +176,6 @@ func (p *pump) run(ctx context.Context, e events, messages string) {
 	if p.wait(ctx, closeTimeout) != nil {
 		log.Error("requests of a connection that has gone do not end", "principal", guard.PrincipalOf(ctx))
 	}
-	p.server.cfg.Ended(context.WithoutCancel(ctx), p.id)
 }
 
 // wait waits for the end of the connection's requests.
