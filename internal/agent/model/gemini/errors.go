@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,10 +70,10 @@ func (m *Model) explain(err error, sent bool) error {
 
 const maxMessage = 500 // characters of a service's message
 
-// overflow is what the service says of a history that is too long. There is
-// neither a status nor a detail for it (as of the v1beta API).
+// overflow is what the services say of a history that is too long, in tokens or in
+// bytes. There is neither a status nor a detail for it (as of the v1beta API).
 var overflow = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)input token count.* exceeds the maximum number of tokens`)
+	return regexp.MustCompile(`(?i)input token count.* (exceeds the maximum number of tokens|but model only supports up to)|request payload size exceeds the limit`)
 })
 
 // serviceError turns an error that the service reported into ours. asked is
@@ -103,6 +104,8 @@ func (m *Model) serviceError(e *genai.APIError, asked time.Duration) *model.Erro
 		return say(model.Misconfigured, "the answer is not Gemini's: check model.base_url and the proxy")
 	case reason == "API_KEY_INVALID", e.Code == http.StatusUnauthorized, e.Code == http.StatusForbidden:
 		return say(model.Unauthorized, "Gemini refused access (%d): check %s", e.Code, m.settings.who())
+	case e.Code == http.StatusBadRequest && e.Status == "FAILED_PRECONDITION": // "Troubleshooting guide" of the Gemini API
+		return say(model.Unauthorized, "Gemini refused to serve this account or place (400): check %s, its billing and where this program runs", m.settings.who())
 	case e.Code == http.StatusNotFound:
 		return say(model.NotFound, "Gemini has no model %q (404): check model.name and model.base_url", m.name)
 	case e.Code == http.StatusRequestEntityTooLarge, e.Code == http.StatusBadRequest && overflow().MatchString(e.Message):
@@ -117,6 +120,25 @@ func (m *Model) serviceError(e *genai.APIError, asked time.Duration) *model.Erro
 		return say(model.Misconfigured, "the answer is a redirect (%d): check model.base_url", e.Code)
 	}
 	return say(model.InvalidRequest, "Gemini refused the request (%d): check model.name, generate_content_config and the tools", e.Code)
+}
+
+// badSignature is what the service says of signatures that it does not take back:
+// those that another key, project or model got, or the other of the two services
+// ("Corrupted thought signature.", "Invalid thought signature."), or that it misses.
+var badSignature = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)thought.?signature`) })
+
+func refusesSignatures(err error) bool {
+	var e *model.Error
+	return errors.As(err, &e) && e.Code == model.InvalidRequest && badSignature().MatchString(e.Message)
+}
+
+// holdsSignatures reports whether a conversation has signatures of Gemini's.
+func holdsSignatures(req *model.Request) bool {
+	return slices.ContainsFunc(req.Contents, func(c *genai.Content) bool {
+		return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool {
+			return p != nil && len(p.ThoughtSignature) > 0 && !model.IsSigned(p.ThoughtSignature)
+		})
+	})
 }
 
 // details reads google.rpc.ErrorInfo and google.rpc.RetryInfo

@@ -10,10 +10,10 @@
 //   - reply.go puts the streamed pieces together, finish.go and errors.go say
 //     what became of the call.
 //
-// A word of model.thinking that a model has not becomes the nearest that it has
-// (generate.go): none is the fewest tokens with Gemini 2.5 Pro; none and minimal are
-// low with the Pro models since Gemini 3, and medium is high with the first of them.
-// Gemini 2.0 and before do not think and are asked for none of it.
+// What a model takes of the settings goes by its name (family.go). A word of thinking
+// that it has not becomes the nearest that it has: none is the fewest tokens with Gemini
+// 2.5 Pro, and low with the models since Gemini 3 that know no minimal. Gemini 2.0 and
+// before do not think and are asked for none of it.
 package gemini
 
 import (
@@ -65,7 +65,10 @@ func New(cfg *config.Model, generate *genai.GenerateContentConfig, d Deps) (*Mod
 	if generate != nil {
 		m.generate = *generate
 	}
-	m.generate = merged(m.generate, cfg)
+	var err error
+	if m.generate, err = merged(m.generate, cfg, m.settings.vertex); err != nil {
+		return nil, err
+	}
 	if u := m.settings.baseURL; u != "" {
 		at, err := wire.Address(u, "/v1beta", "/v1beta1", "/models")
 		if err != nil {
@@ -121,17 +124,38 @@ func (m *Model) Close() error {
 // Generate implements [model.Model].
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
 	return wire.Generate(ctx, m.timeout, func(ctx context.Context, partial func(*model.Reply) bool) (*model.Reply, error) {
-		return m.stream(ctx, req, partial)
+		return m.call(ctx, req, partial)
 	})
 }
 
-// stream makes one call, passes on the pieces and returns the whole.
-func (m *Model) stream(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
+// call passes on the pieces of an answer and returns the whole. Signatures that the
+// service refuses are left out at a second try: with them no request of the
+// conversation would succeed any more.
+func (m *Model) call(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
+	shown := false
+	reply, err := m.stream(ctx, req, false, func(r *model.Reply) bool {
+		shown = true
+		return partial(r)
+	})
+	if shown || !refusesSignatures(err) || !holdsSignatures(req) {
+		return reply, err
+	}
+	m.deps.Log.Info("Gemini does not take the signatures of a conversation back, so they are left out", "model", m.name, "reason", err)
+	lost := model.UsageOf(err)
+	if reply, err = m.stream(ctx, req, true, partial); err != nil {
+		return nil, model.WithUsage(err, lost)
+	}
+	reply.Usage = model.Sum(reply.Usage, lost)
+	return reply, nil
+}
+
+// stream makes one call.
+func (m *Model) stream(ctx context.Context, req *model.Request, unsigned bool, partial func(*model.Reply) bool) (*model.Reply, error) {
 	ask, err := m.client.get(ctx, &m.settings)
 	if err != nil {
 		return nil, err
 	}
-	body, err := m.body(req)
+	body, err := m.body(req, unsigned)
 	if err != nil {
 		return nil, err
 	}

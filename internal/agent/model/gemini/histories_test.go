@@ -121,6 +121,8 @@ func TestHistories(t *testing.T) {
 		{"images", []*genai.Content{heard(blob("image/png", pixels), blob("IMAGE/JPG; x=1", "\xff\xd8\xff\xe0"), blob("image/gif", pixels), blob("application/pdf; v=1", "%PDF-1.7"), blob("image/heic", "\x00\x00\x00\x18ftypheic\x00"))},
 			"u: image/png image/jpeg image/png application/pdf image/heic"},
 		{"sound and film", []*genai.Content{heard(blob("audio/x-wav", "RIFF"), blob("video/mp4; codecs=x", "x"))}, "u: audio/wav video/mp4"},
+		{"sound and film by other names, or of kinds that it does not know", []*genai.Content{heard(blob("audio/x-m4a", "m"), blob("video/x-msvideo", "v"), blob("audio/midi", "x"), blob("video/x-matroska", "yz"))},
+			`u: audio/m4a video/avi [left out, since you cannot read it: 1 bytes of type "audio/midi"] [left out, since you cannot read it: 2 bytes of type "video/x-matroska"]`},
 		{"texts", []*genai.Content{heard(blob("text/csv; charset=utf-8", "a,b"), blob("application/json", "{}"), blob("application/yaml", "a: 1"), blob("image/svg+xml", "<svg/>"))}, "u: a,b {} a: 1 <svg/>"},
 		{"what is broken", []*genai.Content{heard(blob("image/png", ""), blob("application/pdf", "no"), blob("text/plain", "\xff"), blob("x", ""))},
 			`u: [left out, since you cannot read it: 0 bytes of type "image/png"] [left out, since you cannot read it: 2 bytes of type "application/pdf"] ` +

@@ -173,10 +173,25 @@ func TestHostedParts(t *testing.T) {
 	})
 }
 
+// TestHostedToolsOfOlderModels has functions beside a tool of the service, which models
+// take since Gemini 3 only.
+func TestHostedToolsOfOlderModels(t *testing.T) {
+	f := startWith(t, g.Play(g.Say("found")), func(c *config.Model) { c.Name = "gemini-2.5-flash" }, nil)
+	r := request(user("go"))
+	r.Hosted, r.Tools = []string{"google_search"}, []*genai.FunctionDeclaration{tool("look", anything)}
+	if o := ask(t.Context(), f, r); o.code() != model.InvalidRequest || !strings.Contains(o.err.Error(), "gemini-2.5-flash takes no google_search beside other tools") {
+		t.Errorf("%v", o.err)
+	}
+	if r.Tools = nil; len(f.service.Requests()) != 0 || ask(t.Context(), f, r).err != nil {
+		t.Error("asked in vain, or not at all")
+	}
+	noRefusals(t, f)
+}
+
 // TestHostedToolsOnVertex has functions beside a tool of the service: the flag that
 // the Gemini API demands is one that Vertex AI refuses.
 func TestHostedToolsOnVertex(t *testing.T) {
-	f := start(t, g.Play())
+	f := start(t, g.Play(g.Say("found")))
 	m, err := gemini.New(&config.Model{Name: "gemini-3-flash", BaseURL: f.service.URL}, nil, gemini.Deps{
 		Lookup: environment(map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_API_KEY": key}), Log: slog.New(slog.DiscardHandler),
 	})
@@ -185,7 +200,14 @@ func TestHostedToolsOnVertex(t *testing.T) {
 	}
 	r := request(user("go"))
 	r.Hosted, r.Tools = []string{"google_search"}, []*genai.FunctionDeclaration{tool("look", anything)}
-	ask(t.Context(), m, r) // the fake refuses it, since it is the Gemini API
+	// What the Gemini API's own tools did there is unknown here.
+	searched := said(&genai.Part{ToolCall: &genai.ToolCall{ID: "t1"}, ThoughtSignature: []byte("sig")}, &genai.Part{ToolResponse: &genai.ToolResponse{ID: "t1"}}, &genai.Part{Text: "two", PartMetadata: map[string]any{"a": 1}})
+	r.Contents = []*genai.Content{user("one"), searched, user("go")}
+	o := ask(t.Context(), m, r)
+	noRefusals(t, f)
+	if o.err != nil || shape(f.service.Requests()[0].Contents) != "u: one / m: two / u: go" {
+		t.Errorf("%v", o.err)
+	}
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}

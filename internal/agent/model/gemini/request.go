@@ -32,12 +32,13 @@ type signaturePart struct {
 	Text string `json:"text"`
 }
 
-// body builds the contents and tools of a request.
+// body builds the contents and tools of a request, without signatures if the service
+// has refused them.
 //
 // They don't go through genai, which decodes them into maps and back: that
 // rounds numbers with many digits, copies each image several times, and a
 // value that cannot be encoded makes the request empty without an error.
-func (m *Model) body(req *model.Request) (*body, error) {
+func (m *Model) body(req *model.Request, unsigned bool) (*body, error) {
 	b := &body{contents: make([]wireContent, 0, len(req.Contents))}
 	var err error
 	if b.tools, b.mixed, err = m.declare(req); err != nil {
@@ -46,7 +47,7 @@ func (m *Model) body(req *model.Request) (*body, error) {
 	if b.output, err = m.output(req); err != nil {
 		return nil, err
 	}
-	contents, err := history.Of(req.Contents, older().MatchString(m.name))
+	contents, err := history.Of(req.Contents, history.Reader{Older: older().MatchString(m.name), Vertex: m.settings.vertex, Unsigned: unsigned})
 	if err != nil {
 		return nil, notEncoded(err)
 	}

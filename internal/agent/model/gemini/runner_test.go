@@ -16,6 +16,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adkmcp/adkmcp/internal/agent"
+	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	g "github.com/adkmcp/adkmcp/internal/agent/model/gemini/geminitest"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
@@ -72,9 +73,9 @@ func newTurnsOf(t *testing.T, f *fixture, ts tools, outputSchema string) *turns 
 	})}
 }
 
-func (ts *turns) take(ctx context.Context, text string) *agent.Answer {
+func (ts *turns) take(ctx context.Context, text string) *answer.Answer {
 	in := agent.Turn{Key: session.Key{Principal: "local", Agent: "tester", Handle: "h"}, Mode: session.Create, Input: user(text)}
-	a, err := agent.Collect(ts.runner.Run(ctx, in), func(e *session.Event) {
+	a, err := answer.Collect(ts.runner.Run(ctx, in), func(e *session.Event) {
 		if e.Kind == session.Partial || e.Kind == session.Notice {
 			ts.text.WriteString(e.Text)
 			if e.Content != nil {

@@ -145,7 +145,7 @@ func TestVertexProject(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	on := true
+	on, half := true, 0.5
 	cases := []struct {
 		says     string
 		cfg      config.Model
@@ -157,12 +157,35 @@ func TestNewRefuses(t *testing.T) {
 		{"candidate_count", config.Model{}, &genai.GenerateContentConfig{CandidateCount: 2}},
 		{"http_options.timeout: use model.timeout", config.Model{}, &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{Timeout: new(time.Duration)}}},
 		{"http_options.retry_options: use model.retries", config.Model{}, &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{RetryOptions: &genai.HTTPRetryOptions{}}}},
+		{"model.presence_penalty: gemini-2.5-flash takes none", config.Model{Name: "gemini-2.5-flash", PresencePenalty: &half}, nil},
+		{"generate_content_config.frequency_penalty: gemini-4-argon takes none", config.Model{Name: "gemini-4-argon"}, &genai.GenerateContentConfig{FrequencyPenalty: single(half)}},
+		{"model.stop: Gemini takes no more than 5 texts, these are 6", config.Model{Stop: []string{"a", "b", "c", "d", "e", "f"}}, nil},
+		{"model.thinking: gemini-2.0-flash does not think", config.Model{Name: "gemini-2.0-flash", Thinking: &config.Thinking{Budget: 1000}}, nil},
+		{"model.thinking: gemini-4-argon takes no number", config.Model{Name: "gemini-4-argon", Thinking: &config.Thinking{Budget: 1000}}, nil},
+		{"model.thinking: models/gemini-2.5-pro takes 128 to 32768 tokens, not 100", config.Model{Name: "models/gemini-2.5-pro", Thinking: &config.Thinking{Budget: 100}}, nil},
 		{"stream_function_call_arguments", config.Model{}, &genai.GenerateContentConfig{ToolConfig: &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{StreamFunctionCallArguments: &on}}}},
 	}
 	for _, c := range cases {
 		_, err := New(&c.cfg, c.generate, Deps{Lookup: func(string) (string, bool) { return "", false }})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("error %v, want %q", err, c.says)
+		}
+	}
+}
+
+// TestPenalties: none is none, and the older models take them.
+func TestPenalties(t *testing.T) {
+	for _, c := range []struct {
+		name, vertex string
+		penalty      float64
+		sent         bool
+	}{
+		{"gemini-3-flash", "0", 0, false}, {"gemini-2.0-flash", "0", 0.5, true}, {"gemini-2.5-flash", "1", 0.5, true}, {"my-deployment", "1", 0.5, true},
+	} {
+		env := map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": c.vertex}
+		m, err := New(&config.Model{Name: c.name, PresencePenalty: &c.penalty}, nil, Deps{Lookup: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
+		if err != nil || (m.generate.PresencePenalty != nil) != c.sent {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -55,7 +55,15 @@ func (m *Model) declare(req *model.Request) (tools json.RawMessage, mixed bool, 
 	if all == nil {
 		return nil, false, nil
 	}
-	return json.RawMessage("[" + strings.Join(all, ",") + "]"), functions != nil && len(req.Hosted) > 0, nil
+	mixed = functions != nil && len(req.Hosted) > 0
+	if mixed && older().MatchString(m.name) { // "Combine built-in tools and function calling"
+		return nil, false, &model.Error{
+			Code: model.InvalidRequest,
+			Message: fmt.Sprintf("%s takes no %s beside other tools: use a model since Gemini 3, or give it to an agent of its own that is a tool of this one",
+				m.name, strings.Join(req.Hosted, ", ")),
+		}
+	}
+	return json.RawMessage("[" + strings.Join(all, ",") + "]"), mixed, nil
 }
 
 // encodeTool gives a function's declaration in Gemini's dialect.

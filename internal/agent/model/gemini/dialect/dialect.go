@@ -1,9 +1,9 @@
 // Package dialect turns JSON Schema into the subset of it that Gemini takes
 // for the parameters of a function and for an answer.
 //
-// Start with [Translate]; [Output] is for answers. The subset (see
-// ResponseJsonSchema in the API's GenerationConfig): type, format, title,
-// description, enum of texts or of numbers, items, prefixItems, minItems, maxItems,
+// Start with [Translate]; [Output] is for answers, whose properties keep their order.
+// The subset (see ResponseJsonSchema in the API's GenerationConfig): type, format,
+// title, description, enum of texts or of numbers, items, prefixItems, minItems, maxItems,
 // minimum, maximum, anyOf, properties, additionalProperties, required. fit.go has
 // the rules on which of them go together. References are written out (refer.go),
 // although the service knows them, since it takes neither anything beside them nor
@@ -11,15 +11,15 @@
 package dialect
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // Bounds of a translated schema.
@@ -35,6 +35,10 @@ const (
 // the description. No JSON Schema keyword contains a blank.
 const noteKey = "further constraints"
 
+// orderKey holds, until then, the names of the properties in their order.
+const orderKey = "order of properties"
+
+// schema is one that is being made; those that are read are *[ordered.Object].
 type schema = map[string]any
 
 // translator turns one schema into the service's subset.
@@ -49,12 +53,17 @@ type translator struct {
 // or says why that cannot be. It never forbids what the tool allows: what the
 // subset cannot express it tells the model in a description, as JSON. Whoever
 // runs the tool checks the arguments against the tool's own schema.
-func Translate(raw []byte) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var root any
-	if err := d.Decode(&root); err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
+func Translate(raw []byte) (json.RawMessage, error) { return translate(raw, false) }
+
+// Output gives the schema of a model's answer as the service takes it: that of
+// [Translate], and with it the order of the properties, in which the model
+// writes them. What it writes first is what it thinks of first.
+func Output(raw []byte) (json.RawMessage, error) { return translate(raw, true) }
+
+func translate(raw []byte, inOrder bool) (json.RawMessage, error) {
+	root, err := ordered.Parse(raw)
+	if err != nil {
+		return nil, err
 	}
 	t := &translator{root: root, within: map[string]bool{"#": true}}
 	out, err := t.schema(root, 0)
@@ -69,7 +78,7 @@ func Translate(raw []byte) (json.RawMessage, error) {
 	}
 	out["type"] = "object"
 	flatten(out)
-	return json.Marshal(finish(out))
+	return json.Marshal(finish(out, inOrder))
 }
 
 // flatten brings the properties of alternatives to the top, where the service
@@ -81,13 +90,14 @@ func flatten(out schema) {
 	}
 	delete(out, "anyOf")
 	delete(out, "additionalProperties")
-	note(out, "anyOf", finish(alternatives))
+	note(out, "anyOf", finish(alternatives, false))
 	properties, ok := out["properties"].(schema)
 	if !ok {
 		properties = schema{}
 		out["properties"] = properties
 	}
 	added := schema{}
+	order, _ := out[orderKey].([]any)
 	for _, a := range alternatives {
 		theirs, _ := a.(schema)["properties"].(schema)
 		for name, p := range theirs {
@@ -95,17 +105,20 @@ func flatten(out schema) {
 				added[name] = either(added[name], p.(schema))
 			}
 		}
+		more, _ := a.(schema)[orderKey].([]any)
+		order = union(order, more)
 	}
 	maps.Copy(properties, added)
+	out[orderKey] = order
 }
 
 // either is a schema for what one of two takes; a may be nil for none.
 func either(a any, b schema) schema {
 	first, ok := a.(schema)
 	switch {
-	case !ok || reflect.DeepEqual(first, b):
+	case !ok || same(first, b):
 		return b
-	case first["enum"] != nil && b["enum"] != nil && reflect.DeepEqual(first["type"], b["type"]):
+	case first["enum"] != nil && b["enum"] != nil && same(first["type"], b["type"]):
 		both := maps.Clone(first)
 		both["enum"] = union(first["enum"].([]any), b["enum"].([]any))
 		return both
@@ -133,7 +146,7 @@ func (t *translator) schema(v any, depth int) (schema, error) {
 			return nil, errNever
 		}
 		return schema{}, nil
-	case schema:
+	case *ordered.Object:
 		return t.object(v, depth)
 	}
 	return nil, fmt.Errorf("%s is not a schema", kindOf(v))
@@ -141,19 +154,18 @@ func (t *translator) schema(v any, depth int) (schema, error) {
 
 // object translates a schema that is an object: keyword by keyword, then what
 // refers to other schemas.
-func (t *translator) object(in schema, depth int) (schema, error) {
+func (t *translator) object(in *ordered.Object, depth int) (schema, error) {
 	out := schema{}
-	for _, key := range slices.Sorted(maps.Keys(in)) {
+	for _, key := range slices.Sorted(slices.Values(in.Keys())) {
 		if err := t.keyword(out, in, key, depth); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
-		ref, ok := in[key]
-		if !ok {
+		if !in.Has(key) {
 			continue
 		}
-		target, err := t.reference(ref, depth)
+		target, err := t.reference(in.Get(key), depth)
 		if err == nil {
 			err = join(out, target)
 		}
@@ -161,8 +173,8 @@ func (t *translator) object(in schema, depth int) (schema, error) {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	if all, ok := in["allOf"]; ok {
-		parts, err := t.list(all, depth)
+	if in.Has("allOf") {
+		parts, err := t.list(in.Get("allOf"), depth)
 		if err != nil {
 			return nil, fmt.Errorf("allOf: %w", err)
 		}
@@ -172,7 +184,7 @@ func (t *translator) object(in schema, depth int) (schema, error) {
 			}
 		}
 	}
-	if in["nullable"] == true { // OpenAPI 3.0
+	if in.Get("nullable") == true { // OpenAPI 3.0
 		allowNull(out)
 	}
 	simplify(out)
@@ -180,8 +192,8 @@ func (t *translator) object(in schema, depth int) (schema, error) {
 }
 
 // keyword translates one keyword of a schema.
-func (t *translator) keyword(out, in schema, key string, depth int) error {
-	value := in[key]
+func (t *translator) keyword(out schema, in *ordered.Object, key string, depth int) error {
+	value := in.Get(key)
 	switch key {
 	case "title", "description", "format":
 		text, ok := value.(string)
@@ -234,20 +246,21 @@ func (t *translator) keyword(out, in schema, key string, depth int) error {
 	return nil // references and allOf come later; other words are annotations
 }
 
-func (t *translator) properties(out, in schema, depth int) error {
-	properties, ok := in["properties"].(schema)
-	if !ok {
-		return fmt.Errorf("%s where an object belongs", kindOf(in["properties"]))
+func (t *translator) properties(out schema, in *ordered.Object, depth int) error {
+	properties := in.Child("properties")
+	if properties == nil {
+		return fmt.Errorf("%s where an object belongs", kindOf(in.Get("properties")))
 	}
-	translated := make(schema, len(properties))
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
+	translated := make(schema, len(properties.Keys()))
+	order := []any{}
+	for name, value := range properties.All() {
 		if name == "" { // the service takes no such name
-			note(out, "properties", schema{"": properties[name]})
+			note(out, "properties", schema{"": value})
 			continue
 		}
-		p, err := t.schema(properties[name], depth+1)
+		p, err := t.schema(value, depth+1)
 		if errors.Is(err, errNever) {
-			if required, _ := in["required"].([]any); slices.Contains(required, any(name)) {
+			if required, _ := in.Get("required").([]any); slices.Contains(required, any(name)) {
 				return fmt.Errorf("%s: required, but %w", name, err)
 			}
 			note(out, "not", schema{"required": []any{name}})
@@ -257,21 +270,23 @@ func (t *translator) properties(out, in schema, depth int) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		translated[name] = p
+		order = append(order, name)
 	}
-	out["properties"] = translated
+	out["properties"], out[orderKey] = translated, order
 	return nil
 }
 
-func (t *translator) additional(out, in schema, depth int) error {
-	if _, ok := in["patternProperties"]; ok {
-		note(out, "additionalProperties", in["additionalProperties"])
+func (t *translator) additional(out schema, in *ordered.Object, depth int) error {
+	value := in.Get("additionalProperties")
+	if in.Has("patternProperties") {
+		note(out, "additionalProperties", value)
 		return nil
 	}
-	if allowed, ok := in["additionalProperties"].(bool); ok {
+	if allowed, ok := value.(bool); ok {
 		out["additionalProperties"] = allowed
 		return nil
 	}
-	s, err := t.schema(in["additionalProperties"], depth+1)
+	s, err := t.schema(value, depth+1)
 	if err != nil {
 		return err
 	}
@@ -281,8 +296,8 @@ func (t *translator) additional(out, in schema, depth int) error {
 
 // items translates items and prefixItems; until draft 2019-09 a list of items
 // was what prefixItems is now.
-func (t *translator) items(out, in schema, key string, depth int) error {
-	value := in[key]
+func (t *translator) items(out schema, in *ordered.Object, key string, depth int) error {
+	value := in.Get(key)
 	if list, ok := value.([]any); ok {
 		if len(list) == 0 {
 			return nil
@@ -299,7 +314,7 @@ func (t *translator) items(out, in schema, key string, depth int) error {
 		return nil
 	}
 	if value == false {
-		prefix, _ := in["prefixItems"].([]any)
+		prefix, _ := in.Get("prefixItems").([]any)
 		bound(out, "maxItems", json.Number(strconv.Itoa(len(prefix))))
 		return nil
 	}
@@ -362,8 +377,8 @@ func (t *translator) reference(ref any, depth int) (schema, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s where text belongs", kindOf(ref))
 	}
-	if s, _ := t.root.(schema); s["$id"] != nil { // the whole by its own name
-		id, _ := s["$id"].(string)
+	if root, ok := t.root.(*ordered.Object); ok && root.Has("$id") { // the whole by its own name
+		id, _ := root.Get("$id").(string)
 		if rest, ok := strings.CutPrefix(pointer, id); ok && (rest == "" || rest[0] == '#') {
 			pointer = "#" + strings.TrimPrefix(rest, "#")
 		}
@@ -374,8 +389,8 @@ func (t *translator) reference(ref any, depth int) (schema, error) {
 	}
 	if t.within[pointer] {
 		stub := schema{}
-		if s, ok := target.(schema); ok && s["type"] != nil {
-			if err := setType(stub, s["type"]); err != nil {
+		if s, ok := target.(*ordered.Object); ok && s.Has("type") {
+			if err := setType(stub, s.Get("type")); err != nil {
 				return nil, err
 			}
 		}

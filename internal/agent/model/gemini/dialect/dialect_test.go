@@ -216,5 +216,12 @@ func FuzzSchema(f *testing.F) {
 		if err := accepted(out); err != nil {
 			t.Errorf("%s\n%s\n%v", in, out, err)
 		}
+		out, err = Output(in)
+		if err == nil {
+			err = geminitest.CheckOutput(out)
+		}
+		if err != nil {
+			t.Errorf("%s\n%s\n%v", in, out, err)
+		}
 	})
 }

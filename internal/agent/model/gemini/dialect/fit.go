@@ -25,33 +25,34 @@ var (
 )
 
 // finish completes a translated value: only properties that exist are
-// required, and what could not be expressed goes into the description.
-func finish(v any) any {
+// required, and what could not be expressed goes into the description. With inOrder
+// it says in which order the properties are.
+func finish(v any, inOrder bool) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = finish(v[i])
+			out[i] = finish(v[i], inOrder)
 		}
 		return out
 	case schema:
-		return finishSchema(v)
+		return finishSchema(v, inOrder)
 	}
 	return v
 }
 
-func finishSchema(in schema) schema {
+func finishSchema(in schema, inOrder bool) schema {
 	out := maps.Clone(in)
 	for _, key := range []string{"items", "prefixItems", "anyOf", "additionalProperties"} {
 		if v, ok := out[key]; ok {
-			out[key] = finish(v)
+			out[key] = finish(v, inOrder)
 		}
 	}
 	properties, _ := in["properties"].(schema)
 	if properties != nil {
 		finished := make(schema, len(properties))
 		for name, p := range properties {
-			finished[name] = finish(p)
+			finished[name] = finish(p, inOrder)
 		}
 		out["properties"] = finished
 	}
@@ -70,6 +71,10 @@ func finishSchema(in schema) schema {
 		}
 	}
 	fit(out)
+	delete(out, orderKey)
+	if order, _ := in[orderKey].([]any); inOrder && len(order) > 0 && out["properties"] != nil {
+		out["propertyOrdering"] = order
+	}
 	notes, ok := out[noteKey].(schema)
 	delete(out, noteKey)
 	if text, err := json.Marshal(notes); ok && err == nil && len(text) <= maxNote {

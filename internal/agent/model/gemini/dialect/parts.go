@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // setType sets the type, one or several.
@@ -52,12 +54,12 @@ func typesOf(s schema) []any {
 
 // setEnum translates enum and const. The service takes texts that are not empty,
 // or numbers; a null beside them is left to the type.
-func setEnum(out, in schema, key string) error {
-	values := []any{in[key]}
+func setEnum(out schema, in *ordered.Object, key string) error {
+	values := []any{in.Get(key)}
 	if key == "enum" {
-		list, ok := in[key].([]any)
+		list, ok := in.Get(key).([]any)
 		if !ok || len(list) == 0 {
-			return fmt.Errorf("%s where a list of values belongs", kindOf(in[key]))
+			return fmt.Errorf("%s where a list of values belongs", kindOf(in.Get(key)))
 		}
 		values = list
 	}
@@ -84,11 +86,11 @@ func setEnum(out, in schema, key string) error {
 	case len(kept) > maxEnum:
 		note(out, "examples", kept[:maxExamples])
 	case !fits || both || kinds["string"] && kinds["number"]:
-		note(out, key, in[key])
+		note(out, key, in.Get(key))
 	case len(kept) > 0:
 		out["enum"] = kept
 	}
-	if in["type"] == nil && out["type"] == nil {
+	if in.Get("type") == nil && out["type"] == nil {
 		types := make([]any, 0, len(kinds))
 		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 			types = append(types, kind)
@@ -160,8 +162,8 @@ func weight(v any) int {
 		for _, e := range v {
 			n += weight(e)
 		}
-	case schema:
-		for _, e := range v {
+	case *ordered.Object:
+		for _, e := range v.All() {
 			n += weight(e)
 		}
 	}
@@ -194,7 +196,7 @@ func join(into, other schema) error {
 				return err
 			}
 			into["additionalProperties"] = true
-		case "required":
+		case "required", orderKey:
 			into[key] = union(old.([]any), value.([]any))
 		case "minimum", "maximum", "minItems", "maxItems":
 			bound(into, key, value)
@@ -204,13 +206,16 @@ func join(into, other schema) error {
 			}
 		case "title", "description", "additionalProperties":
 		default:
-			if !reflect.DeepEqual(old, value) {
-				note(into, key, finish(value))
+			if !same(old, value) {
+				note(into, key, finish(value, false))
 			}
 		}
 	}
 	return nil
 }
+
+// same reports whether two values of keywords say the same.
+func same(a, b any) bool { return reflect.DeepEqual(finish(a, false), finish(b, false)) }
 
 func joinProperties(into, other schema) error {
 	for _, name := range slices.Sorted(maps.Keys(other)) {
@@ -249,19 +254,5 @@ func union(a, b []any) []any {
 	return out
 }
 
-// kindOf names the JSON type of a decoded value.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case json.Number:
-		return "number"
-	case []any:
-		return "array"
-	}
-	return "object"
-}
+// kindOf names the JSON type of a value.
+func kindOf(v any) string { return ordered.Kind(v) }

@@ -2,11 +2,11 @@ package dialect
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // resolve finds what a reference within the document leads to: the whole, a JSON
@@ -49,15 +49,15 @@ func (t *translator) lookUp(name string) (any, bool) {
 // index collects what has a name; of several with the same the first counts.
 func index(v any, named map[string]any) {
 	switch v := v.(type) {
-	case schema:
+	case *ordered.Object:
 		for key, prefix := range map[string]string{"$id": "", "$anchor": "#", "$dynamicAnchor": "#"} {
-			name, ok := v[key].(string)
+			name, ok := v.Get(key).(string)
 			if _, known := named[prefix+name]; ok && !known {
 				named[prefix+name] = v
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			index(v[key], named)
+		for _, value := range v.All() {
+			index(value, named)
 		}
 	case []any:
 		for _, e := range v {
@@ -71,12 +71,11 @@ func follow(at any, pointer string) (any, bool) {
 	for _, step := range strings.Split(pointer, "/")[1:] {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		switch v := at.(type) {
-		case schema:
-			next, ok := v[step]
-			if !ok {
+		case *ordered.Object:
+			if !v.Has(step) {
 				return nil, false
 			}
-			at = next
+			at = v.Get(step)
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(v) {

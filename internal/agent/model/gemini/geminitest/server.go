@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,6 +63,7 @@ func Play(replies ...Reply) Script {
 type Request struct {
 	N        int // counts from 0, refused ones included
 	Model    string
+	Vertex   bool // it came to Vertex AI's address
 	Header   http.Header
 	Body     []byte
 	Contents []*genai.Content
@@ -116,7 +118,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has gone
 	}
-	request := &Request{Model: m[1], Header: r.Header, Body: body}
+	request := &Request{Model: m[1], Vertex: strings.Contains(r.URL.Path, "/v1beta1/"), Header: r.Header, Body: body}
 	s.mu.Lock()
 	request.N = len(s.requests)
 	s.requests = append(s.requests, request)
@@ -199,13 +201,13 @@ func (s *Server) check(r *Request) error {
 	if err := CheckTools(r.Tools); err != nil {
 		return err
 	}
-	if len(r.Tools) > 0 && len(r.Hosted) > 0 && !wire.ToolConfig.IncludeServerSideToolInvocations {
-		return refusal("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+	if err := checkMixed(r, wire.ToolConfig.IncludeServerSideToolInvocations); err != nil {
+		return err
 	}
 	if err := checkOutput(wire.GenerationConfig, len(wire.Tools) > 0); err != nil {
 		return err
 	}
-	if err := checkThinking(r.Model, wire.GenerationConfig); err != nil {
+	if err := checkSettings(r.Model, wire.GenerationConfig); err != nil {
 		return err
 	}
 	for i := range wire.Contents {
@@ -218,7 +220,24 @@ func (s *Server) check(r *Request) error {
 	s.mu.Lock()
 	said := slices.Clone(s.said)
 	s.mu.Unlock()
-	return checkContents(r.Model, r.Contents, said)
+	return checkContents(r, said)
+}
+
+// checkMixed holds functions beside tools of the service's own against the rules on
+// them ("Combine built-in tools and function calling"): models before Gemini 3 do not
+// take both; the Gemini API demands a flag that Vertex AI does not know.
+func checkMixed(r *Request, flag bool) error {
+	switch mixed := len(r.Tools) > 0 && len(r.Hosted) > 0; {
+	case r.Vertex && flag:
+		return refusal(`Invalid JSON payload received. Unknown name "includeServerSideToolInvocations" at 'tool_config': Cannot find field.`)
+	case mixed && r.Vertex && oldModel.MatchString(r.Model):
+		return refusal("Multiple tools are supported only when they are all search tools.")
+	case mixed && oldModel.MatchString(r.Model):
+		return refusal("Tool use with function calling is unsupported")
+	case mixed && !r.Vertex && !flag:
+		return refusal("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+	}
+	return nil
 }
 
 // remember keeps what the model said, so that it can be recognised when it

@@ -54,7 +54,8 @@ func (r rawContent) content() (*genai.Content, error) {
 }
 
 // checkContents holds a conversation against the rules on turns.
-func checkContents(model string, contents []*genai.Content, said [][]*genai.Part) error {
+func checkContents(r *Request, said [][]*genai.Part) error {
+	model, contents := r.Model, r.Contents
 	if len(contents) == 0 {
 		return errors.New("contents is not specified")
 	}
@@ -73,6 +74,8 @@ func checkContents(model string, contents []*genai.Content, said [][]*genai.Part
 			err = errors.New("a model turn must come immediately after a user turn")
 		case c.Role == genai.RoleModel && after == nil:
 			err = errors.New("the request must end with a user turn")
+		case r.Vertex && slices.ContainsFunc(c.Parts, ofGeminiAPI):
+			err = refusal("Invalid JSON payload received. Unknown name at 'contents.parts': Cannot find field.")
 		case !named(c):
 			err = errors.New("function_call.name: Invalid function name")
 		case c.Role == genai.RoleUser && blank(c):
@@ -93,6 +96,12 @@ func checkContents(model string, contents []*genai.Content, said [][]*genai.Part
 		}
 	}
 	return nil
+}
+
+// ofGeminiAPI reports whether a part has what Vertex AI does not know (genai's
+// converters refuse it too).
+func ofGeminiAPI(p *genai.Part) bool {
+	return p.ToolCall != nil || p.ToolResponse != nil || p.PartMetadata != nil
 }
 
 // named reports whether calls and responses have names that the service takes.
@@ -143,6 +152,9 @@ func checkSaid(model string, c *genai.Content, said [][]*genai.Part) error {
 		if slices.ContainsFunc(said, own) {
 			return refusal("Function call is missing a thought_signature in functionCall parts, or has another one")
 		}
+		if slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return !isIssued(p, said) }) {
+			return refusal("Corrupted thought signature.")
+		}
 		return errors.New("the function calls are not the ones that the model made, or not in its order")
 	}
 	for _, p := range c.Parts {
@@ -155,12 +167,22 @@ func checkSaid(model string, c *genai.Content, said [][]*genai.Part) error {
 	return nil
 }
 
+// isIssued reports whether a part's signature is one that this service gave, and not
+// one of another key, another project or the other of the two services.
+func isIssued(p *genai.Part, said [][]*genai.Part) bool {
+	return len(p.ThoughtSignature) == 0 || string(p.ThoughtSignature) == dummy ||
+		slices.ContainsFunc(slices.Concat(said...), func(s *genai.Part) bool { return string(s.ThoughtSignature) == string(p.ThoughtSignature) })
+}
+
+// dummy stands where a call that another model made has no signature.
+const dummy = "skip_thought_signature_validator"
+
 // isForeign reports whether the first call says that another model made it ("Thought
 // signatures").
 func isForeign(c *genai.Content) bool {
 	for _, p := range c.Parts {
 		if p.FunctionCall != nil {
-			return string(p.ThoughtSignature) == "skip_thought_signature_validator"
+			return string(p.ThoughtSignature) == dummy
 		}
 	}
 	return false
@@ -206,8 +228,9 @@ func checkResponses(calls, next *genai.Content) error {
 // Media that the service reads.
 var (
 	responseMedia = regexp.MustCompile(`^(image/(png|jpeg|webp)|application/pdf|text/plain)$`)
-	inputMedia    = regexp.MustCompile(`^(image/(png|jpeg|webp|heic|heif)|application/pdf|(text|audio|video)/[a-z0-9.+-]+)$`)
-	oldModel      = regexp.MustCompile(`^gemini-[12]`)
+	inputMedia    = regexp.MustCompile(`^(image/(png|jpeg|webp|heic|heif)|application/pdf|text/[a-z0-9.+-]+` +
+		`|audio/(wav|mp3|mpeg|aiff|(x-)?aac|ogg|flac|m4a|mp4|mpga|pcm|webm)|video/(mp4|mpeg|mpegps|mpg|mov|quicktime|avi|x-flv|webm|wmv|3gpp))$`)
+	oldModel = regexp.MustCompile(`^gemini-[12]`)
 )
 
 // checkResponseTurn holds a turn with function responses against the rules on

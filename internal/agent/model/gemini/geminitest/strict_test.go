@@ -15,7 +15,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // post sends a body and gives the status and what came back.
 func post(t *testing.T, s *Server, method, body string) (status int, answer string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1beta/models/gemini-3-flash:"+method, strings.NewReader(body))
+	return postTo(t, s, "v1beta/models/gemini-3-flash:"+method, body)
+}
+
+func postTo(t *testing.T, s *Server, place, body string) (status int, answer string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/"+place, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +79,11 @@ func TestStrict(t *testing.T) {
 		{"another role", contents(`{"role":"system","parts":[{"text":"a"}]}`), "valid role"},
 		{"a part without data", contents(user(`{"thoughtSignature":"c2ln"}`)), "must have one initialized field"},
 		{"a foreign signature", contents(ask, said(`{"text":"a","thoughtSignature":"eHh4"}`), ask), "Corrupted thought signature"},
+		{"a call's foreign signature", contents(ask, said(strings.Replace(callA, "c2ln", "eHh4", 1)), user(answerA)), "Corrupted thought signature"},
+		{"sound that cannot be heard", contents(user(`{"inlineData":{"mimeType":"audio/midi","data":"aaaa"}}`)), "Unsupported MIME type"},
+		{"penalties", output(`{"presencePenalty":0.5}`), "Penalty is not enabled"},
+		{"no penalties", output(`{"presencePenalty":0,"frequencyPenalty":0,"stopSequences":["a","b","c","d","e"]}`), ""},
+		{"too many places to stop", output(`{"stopSequences":["a","b","c","d","e","f"]}`), "at most 5"},
 		{"a field that is not known", contents(user(`{"text":"a","colour":"red"}`)), `unknown field "colour"`},
 		{"an image that cannot be read", contents(user(`{"inlineData":{"mimeType":"image/gif","data":"aaaa"}}`)), "Unsupported MIME type"},
 		{"an image that is none", contents(user(strings.Replace(image, "iVBORw0KGgo=", "aaaa", 1))), "Unable to process"},
@@ -193,9 +203,43 @@ func TestStrictAboutThinking(t *testing.T) {
 		{"gemini-2.5-pro", level("LOW"), false}, {"gemini-2.5-flash-lite", budget(511), false}, {"gemini-2.5-flash-lite", budget(0), true}, {"gemini-2.5-flash", budget(1), true},
 		{"gemini-2.5-flash", budget(24577), false}, {"gemini-3-pro-preview", level("MEDIUM"), false}, {"gemini-3-pro-preview", level("low"), true}, {"gemini-3.1-pro-preview", level("MEDIUM"), true},
 		{"gemini-3.1-pro-preview", level("MINIMAL"), false}, {"gemini-pro-latest", level("MINIMAL"), false}, {"gemini-3-flash", level("MINIMAL"), true}, {"gemini-flash-latest", level("HIGH"), true},
+		{"gemini-3.6-flash", level("MINIMAL"), true}, {"gemini-3.8-flash", level("MINIMAL"), false}, {"gemini-3.8-flash", budget(500), true}, {"gemini-flash-latest", level("MINIMAL"), false},
+		{"gemini-3.5-flash-lite", level("MINIMAL"), true}, {"gemini-flash-lite-latest", level("MINIMAL"), true}, {"gemini-4-argon", level("MINIMAL"), false}, {"gemini-4-argon", budget(500), false},
+		{"gemini-4-argon", level("LOW"), true}, {"gemma-4-31b-it", level("LOW"), false}, {"gemma-4-31b-it", level("HIGH"), true}, {"gemma-3-27b-it", level("HIGH"), false},
 	} {
 		if err := checkThinking(c.model, c.config); (err == nil) != c.ok {
 			t.Errorf("%s %v: %v", c.model, c.config, err)
+		}
+	}
+}
+
+// TestStrictAboutModelsAndServices: what one of them takes another does not.
+func TestStrictAboutModelsAndServices(t *testing.T) {
+	const (
+		ask   = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]`
+		mixed = ask + `,"tools":[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}]`
+		flag  = `,"toolConfig":{"includeServerSideToolInvocations":true}`
+		told  = `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"toolCall":{"id":"1"}}]},{"role":"user","parts":[{"text":"hi"}]}]}`
+	)
+	for _, c := range []struct{ at, body, refusal string }{
+		{"v1beta/models/gemini-2.5-flash", mixed + flag + "}", "Tool use with function calling is unsupported"},
+		{"v1beta1/publishers/google/models/gemini-2.5-flash", mixed + "}", "Multiple tools are supported only"},
+		{"v1beta1/publishers/google/models/gemini-3-flash", mixed + "}", ""},
+		{"v1beta1/publishers/google/models/gemini-3-flash", mixed + flag + "}", "Unknown name"},
+		{"v1beta1/publishers/google/models/gemini-3-flash", told, "Unknown name"},
+		{"v1beta/models/gemini-3-flash", told, ""},
+		{"v1beta/models/gemini-2.0-flash", ask + `,"generationConfig":{"presencePenalty":0.5}}`, ""},
+	} {
+		s, err := Start(t.Context(), Play(Say("fine")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, text := postTo(t, s, c.at+":streamGenerateContent?alt=sse", c.body)
+		if refusals := fmt.Sprint(s.Refusals()); (status == 200) != (c.refusal == "") || !strings.Contains(refusals, c.refusal) {
+			t.Errorf("%s %s: %d %s", c.at, c.body, status, text)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

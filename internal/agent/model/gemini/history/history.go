@@ -19,12 +19,20 @@ import (
 // goOn is what the user says where the service wants a user and there is none.
 const goOn = "Go on."
 
-// Of gives contents as the service takes them; older is for models before Gemini 3,
-// which know no signatures of calls and take no data within a response. The contents
-// that are given are not written to; what needs no change is shared with the result.
-// The error says what cannot be told as JSON.
-func Of(contents []*genai.Content, older bool) ([]*genai.Content, error) {
-	c := conversation{older: older}
+// Reader is whom a conversation is for.
+type Reader struct {
+	Older  bool // a model before Gemini 3: no signatures of calls, no data within a response
+	Vertex bool // Vertex AI, which does not know all parts of the Gemini API
+	// Unsigned is for one that refused the signatures: they are of another model, key or
+	// service. Then it is told a history that another model made.
+	Unsigned bool
+}
+
+// Of gives contents as the service takes them. The contents that are given are not
+// written to; what needs no change is shared with the result. The error says what
+// cannot be told as JSON.
+func Of(contents []*genai.Content, r Reader) ([]*genai.Content, error) {
+	c := conversation{Reader: r}
 	for _, content := range contents {
 		switch {
 		case content == nil:
@@ -43,9 +51,9 @@ func Of(contents []*genai.Content, older bool) ([]*genai.Content, error) {
 
 // conversation is a history that is being made.
 type conversation struct {
-	older bool
-	out   []*genai.Content
-	err   error // the first one
+	Reader
+	out []*genai.Content
+	err error // the first one
 
 	open  []*pending    // calls of the last content of the model
 	aside []*genai.Part // what else was said since then

@@ -21,8 +21,10 @@ const idPrefix = "adk-"
 // "Thought signatures", on calls that the model did not make).
 const noSignature = "skip_thought_signature_validator"
 
-// isOwn reports whether a signature is the service's own.
-func isOwn(signature []byte) bool { return len(signature) > 0 && !model.IsSigned(signature) }
+// isOwn reports whether a signature is one that goes back to the service.
+func (c *conversation) isOwn(signature []byte) bool {
+	return !c.Unsigned && len(signature) > 0 && !model.IsSigned(signature)
+}
 
 // said gives the parts of what the model said: as the service sent them, in order,
 // signatures byte for byte, but without thoughts and signatures that are not its own.
@@ -30,35 +32,39 @@ func isOwn(signature []byte) bool { return len(signature) > 0 && !model.IsSigned
 func (c *conversation) said(parts []*genai.Part) (said []*genai.Part, calls []*pending) {
 	signed := false
 	for _, p := range parts {
-		signed = signed || p != nil && p.FunctionCall != nil && isOwn(p.ThoughtSignature)
+		signed = signed || p != nil && p.FunctionCall != nil && c.isOwn(p.ThoughtSignature)
 	}
 	for _, p := range parts {
 		switch {
-		case p == nil, p.Thought && !isOwn(p.ThoughtSignature), model.IsBlank(p) && !isOwn(p.ThoughtSignature):
+		case p == nil, p.Thought && !c.isOwn(p.ThoughtSignature), model.IsBlank(p) && !c.isOwn(p.ThoughtSignature):
+		case (p.ToolCall != nil || p.ToolResponse != nil) && (c.Vertex || c.Unsigned): // they are the Gemini API's, and signed
 		case p.FunctionResponse != nil: // no place for it
 			said = append(said, c.told(p.FunctionResponse)...)
 		case p.FunctionCall != nil:
-			part, call := unsigned(p), *p.FunctionCall
+			part, call := c.fit(p), *p.FunctionCall
 			if call.Name = fitName(call.Name); strings.HasPrefix(call.ID, idPrefix) {
 				call.ID = ""
 			}
-			if !signed && !c.older {
+			if !signed && !c.Older {
 				part.ThoughtSignature, signed = []byte(noSignature), true
 			}
 			part.FunctionCall = &call
 			said, calls = append(said, part), append(calls, &pending{call: &call, id: p.FunctionCall.ID, name: p.FunctionCall.Name})
 		default:
-			said = append(said, readable(unsigned(p)))
+			said = append(said, readable(c.fit(p)))
 		}
 	}
 	return said, calls
 }
 
-// unsigned is a copy of a part without a signature that is not the service's own.
-func unsigned(p *genai.Part) *genai.Part {
+// fit is a copy of a part of the model's without what the service does not take of it.
+func (c *conversation) fit(p *genai.Part) *genai.Part {
 	bare := *p
-	if !isOwn(p.ThoughtSignature) {
+	if !c.isOwn(p.ThoughtSignature) {
 		bare.ThoughtSignature = nil
+	}
+	if c.Vertex { // genai's converter refuses it there
+		bare.PartMetadata = nil
 	}
 	return &bare
 }

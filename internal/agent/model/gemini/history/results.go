@@ -36,8 +36,8 @@ func (c *conversation) result(p *pending) (parts, behind []*genai.Part) {
 			continue
 		}
 		b := &genai.Blob{MIMEType: media.InlineData.MIMEType, Data: media.InlineData.Data}
-		switch kind := mediatype.Shown(b.MIMEType, b.Data); {
-		case !c.older && slices.Contains(responseTypes, kind):
+		switch kind := shown(b.MIMEType, b.Data); {
+		case !c.Older && slices.Contains(responseTypes, kind):
 			kept = append(kept, &genai.FunctionResponsePart{InlineData: &genai.FunctionResponseBlob{MIMEType: kind, Data: b.Data, DisplayName: media.InlineData.DisplayName}})
 		case kind == mediatype.Text:
 			behind = append(behind, &genai.Part{Text: string(b.Data)})
