@@ -8,15 +8,17 @@
 //     request;
 //   - request.go, describe.go, messages.go, results.go and media.go build what is sent; package
 //     dialect turns the tools' JSON Schema into what all servers take;
+//   - concede.go asks, and asks again in another manner where a server refuses one;
 //   - package chunk reads the pieces of an answer, reply.go puts them together,
 //     finish.go and errors.go say what became of the call; kept.go holds what a
 //     server must get back.
 //
 // The API has no specification that all servers hold to. Requests keep to what the
-// strictest of them takes, answers are read with what the loosest of them sends:
+// strictest of them takes, answers are read with what the loosest of them sends. Where
+// no form suits all, the address of a service says which, or else its refusal (concede.go):
 //
 //	                wants in requests                  does in answers
-//	OpenAI          ids of up to 40 characters, no     counts in a last chunk without
+//	OpenAI, Azure   ids of up to 40 characters, no     counts in a last chunk without
 //	                alternatives at the top of a       choices; gives refusals apart from
 //	                schema, max_completion_tokens      the text
 //	Ollama          schemas of its own types, images   gives whole calls, all of index 0
@@ -31,18 +33,29 @@
 //	                                                   object around them
 //	LM Studio       properties in all parameters       reasoning; errors as text
 //	OpenRouter      reasoning_details again            comments while it waits, errors
-//	                                                   within the stream, reasoning
-//	DeepSeek, Kimi  reasoning_content again            reasoning_content
+//	                                                   within the stream and of others
+//	                                                   within its own, reasoning, images
+//	LiteLLM         ids of calls again, which hold     images
+//	                Gemini's signatures
+//	DeepSeek        reasoning_content again, no        reasoning_content
+//	                json_schema, no images
+//	Kimi            reasoning_content again, if a      reasoning_content
+//	                blank; its own ids
 //	Mistral         an assistant between tool and      content as a list of parts
-//	                user
-//	Groq            no reasoning_content               reasoning
-//	Gemini          extra_content of calls again       errors in a list
+//	                user, ids of nine letters and
+//	                digits, no member it has not,
+//	                such as stream_options
+//	Groq            no reasoning_content               reasoning; status 400 for a call that
+//	                                                   it cannot read
+//	xAI             no reasoning_effort for some       counts thoughts apart
+//	Gemini          extra_content of calls again,      errors in a list
+//	                or one that says there is none
 //	other gateways                                     no ids, arguments as objects, no
 //	                                                   counts, no [DONE], one JSON object
 //	                                                   in place of a stream
 //
-// A server that refuses a member which we always send gets it taken out by null in
-// model.extra_body, such as {"stream_options": null}.
+// Where a refusal does not name the member that it is about, null in model.extra_body
+// takes one out, such as {"stream_options": null}.
 //
 // Reasoning that a server writes into the text itself, as <think>…</think>, is text
 // here: such a server has a setting that tells them apart (vLLM
@@ -54,6 +67,7 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -75,7 +89,12 @@ type Model struct {
 	timeout  time.Duration
 	settings settings
 	client   *wire.Client
+	log      *slog.Logger
 	tools    wire.Declarations
+	brief    wire.Declarations // with short descriptions
+
+	mu sync.Mutex
+	as manner // what is known of the server by now
 }
 
 // New makes a model of what the agent file says, and contacts nothing. The error
@@ -90,7 +109,10 @@ func New(cfg *config.Model, d Deps) (*Model, error) {
 		client: wire.New(wire.Service{
 			Name: s.host, URL: s.url, Header: s.header, Who: s.who(), Model: cfg.Name, Secrets: s.secrets, Lookup: d.Lookup,
 		}),
-		tools: wire.Declarations{Service: s.host, Model: cfg.Name, Max: maxTools, Encode: s.declare, Log: d.Log},
+		log:   d.Log,
+		tools: wire.Declarations{Service: s.host, Model: cfg.Name, Max: maxTools, Encode: declare(manner{}), Log: d.Log},
+		brief: wire.Declarations{Service: s.host, Model: cfg.Name, Max: maxTools, Encode: declare(manner{brief: true}), Log: d.Log},
+		as:    s.mannerAt(),
 	}, nil
 }
 
@@ -121,17 +143,18 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	body, err := m.body(req)
-	if err != nil {
-		return nil, err
-	}
+	return m.ask(ctx, req, partial)
+}
+
+// exchange sends a request and reads its answer. The error is one for explain.
+func (m *Model) exchange(ctx context.Context, body []byte, partial func(*model.Reply) bool) (*model.Reply, error) {
 	answer := gathering{host: m.settings.host, origin: m.settings.origin}
 	for event, err := range m.client.Stream(ctx, "/chat/completions", body) {
 		if err != nil {
 			if answer.finish != "" && ctx.Err() == nil { // nothing is missing but [DONE]
 				break
 			}
-			return nil, m.explain(err)
+			return nil, err
 		}
 		if string(bytes.TrimSpace(event.Data)) == "[DONE]" {
 			break
@@ -139,7 +162,7 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 		piece, err := answer.add(event.Data)
 		switch {
 		case err != nil:
-			return nil, m.explain(err)
+			return nil, err
 		case event.Name == "json" && !answer.chosen:
 			return nil, &model.Error{Code: model.Misconfigured, Message: m.settings.host + "'s answer is no chat completion: check model.base_url"}
 		}

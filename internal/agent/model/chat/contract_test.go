@@ -14,11 +14,12 @@ func TestContract(t *testing.T) {
 	for _, m := range chattest.Manners() {
 		t.Run(m.Name, func(t *testing.T) {
 			traits := modeltest.Traits{
-				NoThoughts: m.Reasoning == "" && !m.InContent, NoImages: true, NoResultImages: true,
+				NoThoughts: m.Reasoning == "" && !m.InContent, NoImages: !m.Images, NoResultImages: true, NoSchema: m.NoSchema,
 				NoArgsOnWire: m.ObjectArgs, Who: "model.api_key",
 			}
 			url := map[string]string{ // what a service demands is known by its address
 				"DeepSeek": "http://api.deepseek.com/v1", "OpenAI": "http://api.openai.com/v1",
+				"Mistral": "http://api.mistral.ai/v1", "Gemini": "http://generativelanguage.googleapis.com/v1",
 			}[m.Name]
 			modeltest.Run(t, traits, func(t *testing.T) *modeltest.Fixture {
 				f := startAt(t, m, url, nil)
@@ -45,7 +46,7 @@ func TestContract(t *testing.T) {
 // answer says a neutral answer in the fake's words.
 func answer(a modeltest.Answer) chattest.Answer {
 	out := chattest.Answer{
-		Thought: a.Thought, Text: a.Text, Status: a.Status, RetryAfter: a.RetryAfter, Overflow: a.Overflow, Body: a.Body,
+		Thought: a.Thought, Text: a.Text, Image: a.Image, Status: a.Status, RetryAfter: a.RetryAfter, Overflow: a.Overflow, Body: a.Body,
 		NoFinish: a.End == modeltest.NoMarker, Cut: a.End == modeltest.Cut, HalfEvent: a.End == modeltest.HalfEvent, Hang: a.End == modeltest.Hang,
 	}
 	for _, c := range a.Calls {
@@ -73,7 +74,7 @@ func neutral(r *chattest.Request) modeltest.Request {
 			out.System = m.Parts[0].Text
 			continue
 		}
-		if m.Reasoning != nil && *m.Reasoning != "" {
+		if m.Reasoning != nil && *m.Reasoning != " " {
 			out.Parts = append(out.Parts, modeltest.Part{Role: role, Text: *m.Reasoning, Thought: true})
 		}
 		for _, p := range m.Parts {

@@ -8,14 +8,14 @@ import (
 )
 
 // maxDescription is how many characters OpenAI takes as the description of a tool;
-// other servers know no bound.
+// no other service documents a bound.
 const maxDescription = 1024
 
 // describe gives what stands in the declaration of a tool, and the rest of its
 // description, which stands in the system text.
-func (s *settings) describe(description string) (declared, rest string) {
+func (as manner) describe(description string) (declared, rest string) {
 	runes := []rune(description)
-	if !s.isOpenAI() || len(runes) <= maxDescription {
+	if !as.brief || len(runes) <= maxDescription {
 		return description, ""
 	}
 	end := maxDescription - 1 // the last one is …
@@ -28,14 +28,18 @@ func (s *settings) describe(description string) (declared, rest string) {
 	return strings.TrimSpace(string(runes[:end])) + "…", strings.TrimSpace(string(runes[end:]))
 }
 
-// system is the system text, and what there is more to say of tools.
-func (m *Model) system(req *model.Request) string {
+// system is the system text, what there is more to say of tools, and the schema of an
+// answer that nothing else holds to it.
+func system(req *model.Request, as manner, held bool) string {
 	var all strings.Builder
 	all.WriteString(req.System)
 	for _, tool := range req.Tools {
-		if _, rest := m.settings.describe(tool.Description); rest != "" {
+		if _, rest := as.describe(tool.Description); rest != "" {
 			all.WriteString("\n\nMore on the tool " + tool.Name + ":\n…" + rest)
 		}
+	}
+	if req.OutputSchema != nil && !held && len(req.Tools) == 0 { // with tools the text says so already
+		all.WriteString("\n\nAnswer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n" + string(req.OutputSchema))
 	}
 	return strings.TrimLeft(all.String(), "\n")
 }

@@ -47,5 +47,7 @@ func (g *gathering) verdict(unreadable string) (problem *model.Error, keep bool)
 
 // hasText reports whether there is something to show besides thoughts.
 func (g *gathering) hasText() bool {
-	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool { return !p.Thought && strings.TrimSpace(p.Text) != "" })
+	return slices.ContainsFunc(g.parts, func(p *genai.Part) bool {
+		return !p.Thought && (p.InlineData != nil || strings.TrimSpace(p.Text) != "")
+	})
 }

@@ -14,6 +14,9 @@ const provider = "openai-compatible"
 // only to the model and the address that it came from.
 type kept struct {
 	Origin string `json:"of"`
+	// ID is that of a call. LiteLLM keeps the signatures of Gemini's calls in it, and
+	// Kimi's template shows it to the model, so it goes back as it was.
+	ID string `json:"id,omitempty"`
 	// Content says that the thought came as reasoning_content and goes back so.
 	Content bool `json:"reasoning_content,omitempty"`
 	// Details are OpenRouter's reasoning_details, signatures of the model's own
@@ -26,7 +29,7 @@ type kept struct {
 
 // sign makes a signature, nil where there is nothing to get back.
 func (k kept) sign(origin string) []byte {
-	if !k.Content && k.Details == nil && k.Extra == nil {
+	if k.ID == "" && !k.Content && k.Details == nil && k.Extra == nil {
 		return nil
 	}
 	k.Origin = origin

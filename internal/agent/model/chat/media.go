@@ -77,13 +77,13 @@ func joined(pieces []piece) any {
 }
 
 // sent gives parts of a user as they are sent.
-func sent(parts []*genai.Part) []piece {
+func (c *conversation) sent(parts []*genai.Part) []piece {
 	var all []piece
 	for _, p := range parts {
 		switch {
 		case p.Thought || model.IsBlank(p):
 		case p.InlineData != nil:
-			all = append(all, readable(p.InlineData))
+			all = append(all, c.readable(p.InlineData))
 		default:
 			all = append(all, piece{text: spoken(p)})
 		}
@@ -92,17 +92,17 @@ func sent(parts []*genai.Part) []piece {
 }
 
 // readable is data as a model sees it, or words about what it is not shown.
-func readable(b *genai.Blob) piece {
-	if p, ok := shown(b); ok {
+func (c *conversation) readable(b *genai.Blob) piece {
+	if p, ok := c.shown(b); ok {
 		return p
 	}
 	return piece{text: wire.LeftOut([]*genai.Blob{b})}
 }
 
 // split gives the data that a model can see, and the rest.
-func split(blobs []*genai.Blob) (pieces []piece, unreadable []*genai.Blob) {
+func (c *conversation) split(blobs []*genai.Blob) (pieces []piece, unreadable []*genai.Blob) {
 	for _, b := range blobs {
-		if p, ok := shown(b); ok {
+		if p, ok := c.shown(b); ok {
 			pieces = append(pieces, p)
 		} else {
 			unreadable = append(unreadable, b)
@@ -113,10 +113,15 @@ func split(blobs []*genai.Blob) (pieces []piece, unreadable []*genai.Blob) {
 
 // shown turns data into the part that shows it (Chat Completions, content parts of
 // user messages).
-func shown(b *genai.Blob) (piece, bool) {
-	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
-	case mediatype.Text:
+func (c *conversation) shown(b *genai.Blob) (piece, bool) {
+	kind := mediatype.Shown(b.MIMEType, b.Data)
+	if kind == mediatype.Text {
 		return piece{text: string(b.Data)}, true
+	}
+	if c.as.blind {
+		return piece{}, false
+	}
+	switch kind {
 	case "image/png", "image/jpeg", "image/webp", "image/gif":
 		return piece{other: imagePart{"image_url", imageURL{dataURL(kind, b.Data)}}}, true
 	case "application/pdf":

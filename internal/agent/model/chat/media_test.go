@@ -1,11 +1,13 @@
 package chat_test
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/chat/chattest"
 )
 
@@ -62,5 +64,63 @@ func TestMedia(t *testing.T) {
 		if o.err != nil || !strings.Contains(string(r.Body), c.want) && !strings.Contains(short[1], c.want) {
 			t.Errorf("%s %q: %v; sent %s", c.kind, c.data, o.err, r.Body)
 		}
+	}
+}
+
+// TestImagesOfAnswers reads images where servers put them, each once.
+func TestImagesOfAnswers(t *testing.T) {
+	dot := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(png))
+	another := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(png+"x"))
+	listed := func(url string) string {
+		return `"images":[{"type":"image_url","index":0,"image_url":{"url":"` + url + `"}}]`
+	}
+	part := func(url string) string {
+		return `"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"` + url + `"}}]`
+	}
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   string // text, and <type> for an image
+	}{
+		{"beside the content", []string{delta(`"content":"a"`), delta(listed(dot))}, "a<image/png>"},
+		{"with the content", []string{delta(`"content":"a",` + listed(dot)), delta(`"content":"b"`)}, "a<image/png>b"},
+		{"alone", []string{delta(`"content":"",` + listed(dot))}, "<image/png>"},
+		{"two", []string{delta(listed(dot)), delta(listed(another))}, "<image/png><image/png>"},
+		{"a part of the content", []string{delta(part(dot))}, "a<image/png>"},
+		{"again in a last chunk", []string{delta(listed(dot)), delta(listed(dot))}, "<image/png>"},
+		{"again in a message", []string{delta(`"content":"a",` + listed(dot)), `{"choices":[{"message":{"content":"a",` + listed(dot) + `},"finish_reason":"stop"}]}`}, "a<image/png>"},
+		{"a message alone", []string{`{"choices":[{"message":{"content":"a",` + listed(dot) + `},"finish_reason":"stop"}]}`}, "a<image/png>"},
+		{"of another type than it says", []string{delta(listed(strings.Replace(dot, "png", "jpeg", 1)))}, "<image/png>"},
+		{"a URL alone", []string{delta(`"images":[{"image_url":"` + dot + `"}]`)}, "<image/png>"},
+		{"elsewhere", []string{delta(`"content":"a"`), delta(listed("https://x/a.png")), delta(listed("https://x/a.png"))}, "a![image](https://x/a.png)"},
+		{"none", []string{delta(`"content":"a",` + listed("data:image/png;base64,AAAA")), delta(listed("data:text/html;base64,PGI+")), delta(listed("data:image/png,x")), delta(listed("file:///etc/passwd"))}, "a"},
+	} {
+		f := start(t, chattest.Manner{}, nil)
+		f.server.Play(chattest.Answer{Events: append(c.events, end("stop"))})
+		var partial, whole string
+		for reply, err := range f.Generate(t.Context(), request(user("paint"))) {
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			var said strings.Builder
+			for _, p := range reply.Content.Parts {
+				if said.WriteString(p.Text); p.InlineData != nil {
+					said.WriteString("<" + p.InlineData.MIMEType + ">")
+				}
+			}
+			if reply.Partial {
+				partial += said.String()
+			} else {
+				whole = said.String()
+			}
+		}
+		if whole != c.want || partial != c.want {
+			t.Errorf("%s: %q, streamed %q", c.name, whole, partial)
+		}
+	}
+	f := start(t, chattest.Manner{}, nil)
+	f.server.Play(chattest.Answer{Events: []string{delta(listed(dot)), end("length")}})
+	if o := ask(t.Context(), f, request(user("paint"))); o.code() != model.MaxTokens || o.reply == nil {
+		t.Errorf("an image is not kept: %s", o.told())
 	}
 }

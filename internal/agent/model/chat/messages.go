@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
@@ -40,9 +39,14 @@ const (
 	goOn      = "Go on."
 )
 
+// unsigned is the extra_content of a call that Gemini did not make: a signature by
+// which it takes a call without one (Gemini API, "Thought Signatures").
+const unsigned = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
+
 // conversation builds the messages of a request.
 type conversation struct {
 	settings *settings
+	as       manner
 	messages []message
 	open     []openCall // calls of the last assistant message
 	said     []piece    // by the user, since the last message
@@ -59,12 +63,16 @@ type openCall struct {
 // system, then user and assistant in turn, each one message; results directly
 // behind their calls, and an assistant between results and a user, as Mistral
 // wants it.
-func (m *Model) messages(req *model.Request) ([]message, error) {
-	c := &conversation{settings: &m.settings}
-	if system := m.system(req); strings.TrimSpace(system) != "" {
+func (m *Model) messages(system string, contents []*genai.Content, as manner) ([]message, error) {
+	c := &conversation{settings: &m.settings, as: as}
+	switch {
+	case strings.TrimSpace(system) == "":
+	case as.plain:
+		c.said = append(c.said, piece{text: system})
+	default:
 		c.messages = append(c.messages, message{Role: "system", Content: system})
 	}
-	for _, turn := range turns(req.Contents) {
+	for _, turn := range turns(contents) {
 		var err error
 		if turn[0].Role == genai.RoleModel {
 			err = c.assistant(turn)
@@ -124,16 +132,23 @@ func (c *conversation) flush() {
 	c.messages = append(c.messages, message{Role: "user", Content: content})
 }
 
+// noThought is the reasoning_content of a message that has none: Kimi K2.5 takes an
+// empty text for nothing (400 "reasoning_content is missing").
+const noThought = " "
+
 // returnReasoning gives every assistant message a reasoning_content where the server
 // is one that demands it: one that sent some in this conversation, or one of a
-// service that refuses a history without it (DeepSeek, "Thinking Mode"; Kimi).
-// Other servers get none, since some refuse the member (Groq).
+// service that refuses a history without it. Other servers get none, since some
+// refuse the member (Groq, Mistral).
 func (c *conversation) returnReasoning() {
-	demanded := c.settings.is("deepseek.com") || c.settings.is("moonshot.ai") || c.settings.is("moonshot.cn") ||
-		slices.ContainsFunc(c.messages, func(m message) bool { return m.Reasoning != nil })
+	demanded := c.as.thoughts == always || slices.ContainsFunc(c.messages, func(m message) bool { return m.Reasoning != nil })
 	for i := range c.messages {
-		if m := &c.messages[i]; demanded && m.Role == "assistant" && m.Reasoning == nil {
-			m.Reasoning = new(string)
+		switch m := &c.messages[i]; {
+		case c.as.thoughts == never:
+			m.Reasoning = nil
+		case demanded && m.Role == "assistant" && m.Reasoning == nil:
+			blank := noThought
+			m.Reasoning = &blank
 		}
 	}
 }
@@ -158,7 +173,7 @@ func (c *conversation) assistant(contents []*genai.Content) error {
 	if len(text) == 0 && len(out.ToolCalls) == 0 {
 		return nil
 	}
-	if len(text) > 0 {
+	if len(text) > 0 || c.as.worded {
 		out.Content = strings.Join(text, "\n\n")
 	}
 	c.flush()
@@ -225,11 +240,15 @@ func (c *conversation) call(out *message, p *genai.Part) error {
 	if err != nil {
 		return err
 	}
-	id := c.idOf(p.FunctionCall.ID)
+	back := readKept(p.ThoughtSignature, c.settings.origin)
+	id := c.idOf(p.FunctionCall.ID, back.ID)
+	if c.as.vouched && back.Extra == nil && len(out.ToolCalls) == 0 {
+		back.Extra = json.RawMessage(unsigned)
+	}
 	out.ToolCalls = append(out.ToolCalls, toolCall{
 		ID: id, Type: "function",
 		Function: calledFunction{calledName(p.FunctionCall.Name), string(args)},
-		Extra:    readKept(p.ThoughtSignature, c.settings.origin).Extra,
+		Extra:    back.Extra,
 	})
 	c.open = append(c.open, openCall{p.FunctionCall.ID, p.FunctionCall.Name, id})
 	return nil
@@ -271,6 +290,6 @@ func (c *conversation) user(contents []*genai.Content) error {
 	if err != nil {
 		return err
 	}
-	c.said = append(append(c.said, beside...), sent(rest)...)
+	c.said = append(append(c.said, beside...), c.sent(rest)...)
 	return nil
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // TestMessages sends histories of all kinds. The fake holds each to the order that
-// the strictest templates want.
+// the strictest templates want, and the ids of other models' calls to the form that
+// Mistral wants.
 func TestMessages(t *testing.T) {
 	long := strings.Repeat("x", 41)
 	image := data("image/png; q=1", png)
@@ -33,23 +34,23 @@ func TestMessages(t *testing.T) {
 		{"neighbours are one message", []*genai.Content{user("a"), user("b"), said(&genai.Part{Text: "c"}, &genai.Part{Text: "d"}), said(&genai.Part{Text: "e"}), user("f")},
 			[]string{"user a\n\nb", "assistant cd\n\ne", "user f"}},
 		{"results stand in the order of their calls", []*genai.Content{user("go"), said(&genai.Part{Text: "hm"}, called("a", "f"), called("b", "g")), results(result("b", "g", "two"), failed)},
-			[]string{"user go", "assistant hm a:f{} b:g{}", "tool Error: broken for a", "tool two for b"}},
+			[]string{"user go", "assistant hm A:f{} B:g{}", "tool Error: broken for A", "tool two for B"}},
 		{"a user behind results", []*genai.Content{user("go"), said(called("a", "f")), results(result("a", "f", "one")), user("stop")},
-			[]string{"user go", "assistant  a:f{}", "tool one for a", "assistant I have the results.", "user stop"}},
+			[]string{"user go", "assistant  A:f{}", "tool one for A", "assistant I have the results.", "user stop"}},
 		{"images of results", []*genai.Content{user("go"), said(called("a", "f"), called("b", "g")), results(result("a", "f", "one"), withImage), user("well?")},
-			[]string{"user go", "assistant  a:f{} b:g{}", "tool one for a", `tool two` + "\n" + `[left out, since you cannot read it: 6 bytes of type "video/mp4"] for b`,
-				"assistant I have the results.", "user [what g (b) gave besides its result] + <image_url> + well?"}},
+			[]string{"user go", "assistant  A:f{} B:g{}", "tool one for A", `tool two` + "\n" + `[left out, since you cannot read it: 6 bytes of type "video/mp4"] for B`,
+				"assistant I have the results.", "user [what g (B) gave besides its result] + <image_url> + well?"}},
 		{"no result", []*genai.Content{user("go"), said(called("a", "f"), called("b", "g")), results(result("b", "g", "two")), said(&genai.Part{Text: "x"}), user("y")},
-			[]string{"user go", "assistant  a:f{} b:g{}", "tool Error: there is no result. for a", "tool two for b", "assistant x", "user y"}},
+			[]string{"user go", "assistant  A:f{} B:g{}", "tool Error: there is no result. for A", "tool two for B", "assistant x", "user y"}},
 		{"no result, and that is the end", []*genai.Content{user("go"), said(called("a", "f"))},
-			[]string{"user go", "assistant  a:f{}", "tool Error: there is no result. for a"}},
+			[]string{"user go", "assistant  A:f{}", "tool Error: there is no result. for A"}},
 		{"a result without a call", []*genai.Content{results(result("z", "f", "one")), said(&genai.Part{Text: "x"}), user("y")},
 			[]string{"user [result of f] one", "assistant x", "user y"}},
 		{"no ids, and the same id twice", []*genai.Content{user("go"), said(called("", "f"), called("", "f"), called("a", "f"), called("a", "f")),
 			results(result("", "f", "1"), result("", "f", "2"), result("a", "f", "3"), result("a", "f", "4"))},
-			[]string{"user go", "assistant  A:f{} B:f{} a:f{} C:f{}", "tool 1 for A", "tool 2 for B", "tool 3 for a", "tool 4 for C"}},
+			[]string{"user go", "assistant  A:f{} B:f{} C:f{} D:f{}", "tool 1 for A", "tool 2 for B", "tool 3 for C", "tool 4 for D"}},
 		{"odd ids and names", []*genai.Content{user("go"), said(called(long, "ns:f/ü"), called("functions.f:0", "f")), results(result(long, "ns:f/ü", "1"), result("functions.f:0", "f", "2"))},
-			[]string{"user go", "assistant  A:ns_f___{} functions.f:0:f{}", "tool 1 for A", "tool 2 for functions.f:0"}},
+			[]string{"user go", "assistant  A:ns_f___{} B:f{}", "tool 1 for A", "tool 2 for B"}},
 		{"it begins with the model", []*genai.Content{said(&genai.Part{Text: "x"}), user("y")},
 			[]string{"user (The beginning of the conversation is not here.)", "assistant x", "user y"}},
 		{"it ends with the model", []*genai.Content{user("y"), said(&genai.Part{Text: "x"})}, []string{"user y", "assistant x", "user Go on."}},
@@ -69,7 +70,7 @@ func TestMessages(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			f := start(t, chattest.Manner{}, nil)
+			f := start(t, chattest.Manner{ShortIDs: true}, nil)
 			f.server.Play(chattest.Answer{Text: []string{"fine"}})
 			o := ask(t.Context(), f, request(c.contents...))
 			noRefusals(t, f)
@@ -89,17 +90,62 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// mapped lists the ids of a request that are not the history's own.
+// mapped lists the ids of a request's calls.
 func mapped(r *chattest.Request) []string {
 	var ids []string
 	for _, m := range r.Messages {
 		for _, c := range m.ToolCalls {
-			if strings.HasPrefix(c.ID, "call_") && !slices.Contains(ids, c.ID) {
+			if !slices.Contains(ids, c.ID) {
 				ids = append(ids, c.ID)
 			}
 		}
 	}
 	return ids
+}
+
+// TestIDsComeBack: a server gets the ids of its own calls as it gave them, however odd
+// they are; another one, and another model at the same address, get ids that all take.
+func TestIDsComeBack(t *testing.T) {
+	for _, id := range []string{"functions.look:0", "call_1__thought__" + strings.Repeat("c2ln/+==", 40), strings.Repeat("x", 64), "0", "aB3456789"} {
+		f := start(t, chattest.Manner{}, nil)
+		f.server.Play(chattest.Answer{Calls: []chattest.Call{{ID: id, Name: "look", Args: `{}`}, {ID: id, Name: "look", Args: `{"x":1}`}}}, chattest.Answer{Text: []string{"done"}})
+		req := request(user("go"))
+		first := ask(t.Context(), f, req)
+		if first.err != nil {
+			t.Fatal(first.err)
+		}
+		raw, err := json.Marshal(first.reply.Content) // as it is stored
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := &genai.Content{}
+		if err := json.Unmarshal(raw, stored); err != nil {
+			t.Fatal(err)
+		}
+		stored.Parts[1].FunctionCall.ID = "adk-2" // as the runner names it
+		req.Contents = append(req.Contents, stored, results(result("adk-2", "look", "two"), result(id, "look", "one")))
+		ask(t.Context(), f, req) // the fake may find some of them too odd
+		r, short := newest(t, f)
+		ids := mapped(r)
+		if len(ids) != 2 || ids[0] != id || len(ids[1]) != 9 || !slices.Equal(short[3:], []string{"tool one for " + id, "tool two for " + ids[1]}) {
+			t.Errorf("%q: %q", id, short)
+		}
+		for _, change := range []func(*config.Model){nil, func(c *config.Model) { c.Name, c.BaseURL = "another", f.server.URL }} {
+			g := start(t, chattest.Manner{ShortIDs: true}, change)
+			for _, server := range []*chattest.Server{f.server, g.server} {
+				server.Play(chattest.Answer{Text: []string{"fine"}})
+			}
+			o := ask(t.Context(), g, req)
+			noRefusals(t, g)
+			if o.err != nil {
+				t.Errorf("%q: %v", id, o.err)
+			}
+		}
+		r, _ = newest(t, f)
+		if ids := mapped(r); len(ids) != 2 || len(ids[0]) != 9 || len(ids[1]) != 9 || (id == "aB3456789") != (ids[0] == id) {
+			t.Errorf("%q: another model got %q", id, ids)
+		}
+	}
 }
 
 // TestReasoningComesBack: reasoning_content goes to a server that has sent some, and
@@ -119,7 +165,7 @@ func TestReasoningComesBack(t *testing.T) {
 	if third.err != nil {
 		t.Fatal(third.err)
 	}
-	want := []string{"system be brief", "user go", "assistant  a:look{} (hm)", "tool seen for a", "assistant done ()", "user sure?"}
+	want := []string{"system be brief", "user go", "assistant  a:look{} (hm)", "tool seen for a", "assistant done ( )", "user sure?"}
 	if _, got := newest(t, f); !cmp.Equal(want, got) {
 		t.Error(cmp.Diff(want, got))
 	}
@@ -200,6 +246,9 @@ func TestOutputSchema(t *testing.T) {
 			body := string(f.server.Requests()[0].Body)
 			if o.err != nil || !strings.Contains(body, c.want) || c.want == "" && strings.Contains(body, "response_format") {
 				t.Errorf("%v, sent %s", o.err, body)
+			}
+			if told := strings.Contains(body, "matches this JSON Schema"); told != (c.extra != "") { // with tools whoever asks says so
+				t.Errorf("the schema is told: %v, sent %s", told, body)
 			}
 		})
 	}

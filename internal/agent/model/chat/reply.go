@@ -1,11 +1,14 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/adkmcp/adkmcp/internal/agent/mediatype"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/model/chat/chunk"
 	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
@@ -135,12 +138,44 @@ func (g *gathering) say(s *chunk.Said) []*genai.Part {
 			shown = append(shown, p)
 		}
 	}
+	for i := range s.Images {
+		shown = append(shown, g.image(&s.Images[i])...)
+	}
 	return shown
+}
+
+// image takes an image and gives it as a part to show. Nothing comes of data that is no
+// image, and of one that is there already, since servers give images again with the end
+// of an answer. One that is elsewhere is a link.
+func (g *gathering) image(i *chunk.Image) []*genai.Part {
+	kind := mediatype.Shown(i.Type, i.Data)
+	p := &genai.Part{InlineData: &genai.Blob{MIMEType: kind, Data: i.Data}}
+	switch {
+	case i.URL != "":
+		p = &genai.Part{Text: "![image](" + i.URL + ")"}
+	case !strings.HasPrefix(kind, "image/"):
+		return nil
+	}
+	g.close()
+	if slices.ContainsFunc(g.parts, func(o *genai.Part) bool {
+		if p.InlineData == nil {
+			return !o.Thought && strings.Contains(o.Text, p.Text)
+		}
+		return o.InlineData != nil && bytes.Equal(o.InlineData.Data, i.Data)
+	}) {
+		return nil
+	}
+	if p.InlineData == nil {
+		g.text(p)
+	} else {
+		g.parts = append(g.parts, p)
+	}
+	return []*genai.Part{p}
 }
 
 // text goes on in the part before it if both are thoughts or both are not.
 func (g *gathering) text(p *genai.Part) {
-	if n := len(g.parts); n == 0 || g.parts[n-1].Thought != p.Thought {
+	if n := len(g.parts); n == 0 || g.parts[n-1].Thought != p.Thought || g.parts[n-1].InlineData != nil {
 		g.close()
 		g.parts = append(g.parts, &genai.Part{Thought: p.Thought})
 	}
@@ -203,6 +238,6 @@ func (g *gathering) reply() (*model.Reply, error) {
 func (g *gathering) called(c *chunk.Call) *genai.Part {
 	return &genai.Part{
 		FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: c.Args},
-		ThoughtSignature: kept{Extra: c.Extra}.sign(g.origin),
+		ThoughtSignature: kept{ID: c.ID, Extra: c.Extra}.sign(g.origin),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -21,21 +22,25 @@ import (
 const responseFormat = "response_format"
 
 // body builds a request.
-func (m *Model) body(req *model.Request) ([]byte, error) {
+func (m *Model) body(req *model.Request, as manner) (body []byte, has held, err error) {
 	if len(req.Hosted) > 0 {
-		return nil, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("%s runs no tool %q itself: take it out of the agent's tools", m.settings.host, req.Hosted[0])}
+		return nil, has, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("%s runs no tool %q itself: take it out of the agent's tools", m.settings.host, req.Hosted[0])}
 	}
-	messages, err := m.messages(req)
+	format, err := m.format(req, as)
 	if err != nil {
-		return nil, wire.NotEncoded(m.settings.host, err)
+		return nil, has, err
 	}
-	tools, err := m.tools.Of(req)
+	messages, err := m.messages(system(req, as, format != nil), req.Contents, as)
 	if err != nil {
-		return nil, err
+		return nil, has, wire.NotEncoded(m.settings.host, err)
 	}
-	format, err := m.format(req)
+	declared := &m.tools
+	if as.brief {
+		declared = &m.brief
+	}
+	tools, err := declared.Of(req)
 	if err != nil {
-		return nil, err
+		return nil, has, err
 	}
 	b := newObject()
 	b.put("model", m.name)
@@ -43,19 +48,67 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 	if len(tools) > 0 { // some servers refuse a list of none
 		b.put("tools", tools)
 	}
-	b.put("stream", true)
+	b.put("stream", !as.whole)
 	if format != nil {
 		b.put(responseFormat, format)
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.settings.members)) {
-		if value := m.settings.members[name]; name != responseFormat || string(value) != "null" {
-			b.put(name, value)
-		}
+	members := m.settings.membersAs(as)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		b.put(name, members[name])
 	}
 	if b.err != nil {
-		return nil, wire.NotEncoded(m.settings.host, b.err)
+		return nil, has, wire.NotEncoded(m.settings.host, b.err)
 	}
-	return append(b.text.Bytes(), '}'), nil
+	has = holds(messages)
+	has.stream, has.schema, has.options = !as.whole, format != nil, members[streamOptions] != nil
+	has.effort = members[effort] != nil && !m.settings.owns(effort)
+	has.limit = (members[oldLimit] != nil || members[newLimit] != nil) && !m.settings.ownLimit()
+	has.long = slices.ContainsFunc(req.Tools, func(t *genai.FunctionDeclaration) bool {
+		return !as.brief && utf8.RuneCountInString(t.Description) > maxDescription
+	})
+	return append(b.text.Bytes(), '}'), has, nil
+}
+
+// holds looks at the messages of a request.
+func holds(messages []message) (has held) {
+	for i := range messages {
+		m := &messages[i]
+		_, parts := m.Content.([]any)
+		has.system = has.system || m.Role == "system"
+		has.media = has.media || parts
+		has.calls = has.calls || m.ToolCalls != nil
+		has.null = has.null || m.Content == nil
+		has.thoughts = has.thoughts || m.Reasoning != nil
+	}
+	return has
+}
+
+// Members whose name or presence is a matter of manner.
+const (
+	streamOptions = "stream_options"
+	effort        = "reasoning_effort"
+	oldLimit      = "max_tokens"
+	newLimit      = "max_completion_tokens"
+)
+
+// membersAs gives the members of the agent file as a server takes them. Those of
+// extra_body are for whoever wrote it to get right.
+func (s *settings) membersAs(as manner) map[string]json.RawMessage {
+	out := maps.Clone(s.members)
+	if string(out[responseFormat]) == "null" { // see format
+		delete(out, responseFormat)
+	}
+	if as.uncounted || as.whole {
+		delete(out, streamOptions)
+	}
+	if as.unthinking && !s.owns(effort) {
+		delete(out, effort)
+	}
+	if value, ok := out[oldLimit]; ok && as.completion && !s.ownLimit() {
+		delete(out, oldLimit)
+		out[newLimit] = value
+	}
+	return out
 }
 
 // jsonObject is a JSON object that is written member by member, without a copy of
@@ -104,10 +157,10 @@ type namedSchema struct {
 }
 
 // format is what holds the answer to a schema. There is none with tools, which many
-// servers refuse beside it (the instruction says it then), and none where extra_body
-// has a response_format, of null too.
-func (m *Model) format(req *model.Request) (*schemaFormat, error) {
-	if _, own := m.settings.members[responseFormat]; own || req.OutputSchema == nil || len(req.Tools) > 0 {
+// servers refuse beside it, and none where extra_body has a response_format, of null
+// too: the system text says it then.
+func (m *Model) format(req *model.Request, as manner) (*schemaFormat, error) {
+	if m.settings.owns(responseFormat) || as.told || req.OutputSchema == nil || len(req.Tools) > 0 {
 		return nil, nil
 	}
 	schema, strict, err := dialect.Output(req.OutputSchema)
@@ -129,15 +182,17 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// declare is the Encode of [wire.Declarations].
-func (s *settings) declare(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, error) {
-	if !toolName().MatchString(tool.Name) {
-		return nil, errors.New("its name must be 1 to 64 letters, digits or any of _ -")
+// declare gives the Encode of [wire.Declarations].
+func declare(as manner) func(*genai.FunctionDeclaration, json.RawMessage) ([]byte, error) {
+	return func(tool *genai.FunctionDeclaration, schema json.RawMessage) ([]byte, error) {
+		if !toolName().MatchString(tool.Name) {
+			return nil, errors.New("its name must be 1 to 64 letters, digits or any of _ -")
+		}
+		parameters, err := dialect.Parameters(schema)
+		if err != nil {
+			return nil, fmt.Errorf("its parameters: %w", err)
+		}
+		description, _ := as.describe(tool.Description)
+		return wire.Encode(map[string]any{"type": "function", "function": function{tool.Name, description, parameters}})
 	}
-	parameters, err := dialect.Parameters(schema)
-	if err != nil {
-		return nil, fmt.Errorf("its parameters: %w", err)
-	}
-	description, _ := s.describe(tool.Description)
-	return wire.Encode(map[string]any{"type": "function", "function": function{tool.Name, description, parameters}})
 }

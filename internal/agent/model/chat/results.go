@@ -2,7 +2,7 @@ package chat
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base32"
 	"fmt"
 	"regexp"
 	"slices"
@@ -28,7 +28,7 @@ func (c *conversation) results(answers map[int]*genai.FunctionResponse) error {
 			if err != nil {
 				return err
 			}
-			_, unreadable := split(wire.Media(r))
+			_, unreadable := c.split(wire.Media(r))
 			if note := wire.LeftOut(unreadable); note != "" {
 				out = strings.TrimLeft(out+"\n"+note, "\n")
 			}
@@ -70,7 +70,7 @@ func (c *conversation) answer(answers []*genai.FunctionResponse) ([]piece, error
 	}
 	for i, call := range c.open {
 		if r := paired[i]; r != nil {
-			if shown, _ := split(wire.Media(r)); len(shown) > 0 {
+			if shown, _ := c.split(wire.Media(r)); len(shown) > 0 {
 				beside = append(append(beside, piece{text: fmt.Sprintf("[what %s (%s) gave besides its result]", call.name, call.sent)}), shown...)
 			}
 		}
@@ -78,21 +78,24 @@ func (c *conversation) answer(answers []*genai.FunctionResponse) ([]piece, error
 	return append(beside, strays...), c.results(paired)
 }
 
-// goodID is what all servers take: OpenAI no more than 40 characters, others no odd
-// ones. Kimi's own ids have dots and colons in them.
-var goodID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-zA-Z0-9_.:-]{1,40}\z`) })
+// anyID is what all servers take for an id: nine letters and digits, since Mistral's
+// service and its templates take nothing else ("Tool call id was … but must be a-z,
+// A-Z, 0-9, with a length of 9"). OpenAI takes no more than 40 characters.
+var anyID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-zA-Z0-9]{9}\z`) })
 
-// idOf gives the id under which a call is sent: its own where every server takes it
-// and no other call of the message has it.
-func (c *conversation) idOf(id string) string {
-	sent := id
+// idOf gives the id under which a call is sent: the server's own, or one that every
+// server takes; never one that another call of the message has.
+func (c *conversation) idOf(id, own string) string {
+	sent, good := id, anyID().MatchString(id)
+	if own != "" {
+		sent, good = own, true
+	}
 	for n := 0; ; n++ {
-		taken := slices.ContainsFunc(c.open, func(call openCall) bool { return call.sent == sent })
-		if !taken && goodID().MatchString(sent) {
+		if good && !slices.ContainsFunc(c.open, func(call openCall) bool { return call.sent == sent }) {
 			return sent
 		}
 		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", n, id))
-		sent = "call_" + hex.EncodeToString(sum[:12])
+		sent, good = base32.StdEncoding.EncodeToString(sum[:])[:9], true
 	}
 }
 

@@ -30,6 +30,7 @@ type settings struct {
 	secrets []string
 	problem *model.Error // with the key; nil for none
 	members map[string]json.RawMessage
+	own     map[string]json.RawMessage // of extra_body, null for what it takes out
 }
 
 const maxStop = 4 // texts at which OpenAI stops
@@ -115,7 +116,7 @@ func isOurs(member string) bool {
 // readMembers gives the members of every request that the agent file sets: its
 // settings, and extra_body on top, in which null takes a member out.
 func (s *settings) readMembers(cfg *config.Model) (map[string]json.RawMessage, error) {
-	all := map[string]any{"stream_options": map[string]bool{"include_usage": true}}
+	all := map[string]any{streamOptions: map[string]bool{"include_usage": true}}
 	put := func(name string, value any, set bool) {
 		if set {
 			all[name] = value
@@ -127,19 +128,19 @@ func (s *settings) readMembers(cfg *config.Model) (map[string]json.RawMessage, e
 		return nil, fmt.Errorf("model.stop: %s takes no more than %d texts, these are %d", s.host, maxStop, len(cfg.Stop))
 	}
 	put("stop", cfg.Stop, len(cfg.Stop) > 0)
-	put("seed", cfg.Seed, cfg.Seed != nil)
+	seed := "seed"
+	if s.is("mistral.ai") { // its name for it, and it refuses others
+		seed = "random_seed"
+	}
+	put(seed, cfg.Seed, cfg.Seed != nil)
 	put("presence_penalty", cfg.PresencePenalty, cfg.PresencePenalty != nil)
 	put("frequency_penalty", cfg.FrequencyPenalty, cfg.FrequencyPenalty != nil)
-	limit := "max_tokens"
-	if s.is("api.openai.com") { // its reasoning models refuse the older name
-		limit = "max_completion_tokens"
-	}
-	put(limit, cfg.MaxOutputTokens, cfg.MaxOutputTokens != nil)
+	put(oldLimit, cfg.MaxOutputTokens, cfg.MaxOutputTokens != nil)
 	if t := cfg.Thinking; t != nil {
 		if t.Effort == "" {
 			return nil, errors.New("model.thinking: the API takes a word, such as low, not a number of tokens")
 		}
-		put("reasoning_effort", t.Effort, true)
+		put(effort, t.Effort, true)
 	}
 	if cfg.TopK != nil {
 		return nil, errors.New("model.top_k: the API has none; for a server that has it put it into model.extra_body")
@@ -152,25 +153,36 @@ func (s *settings) readMembers(cfg *config.Model) (map[string]json.RawMessage, e
 		}
 		members[name] = raw
 	}
-	return members, addExtra(members, cfg.ExtraBody)
+	return members, s.addExtra(members, cfg.ExtraBody)
 }
 
-func addExtra(members map[string]json.RawMessage, extra json.RawMessage) error {
+func (s *settings) addExtra(members map[string]json.RawMessage, extra json.RawMessage) error {
 	if len(extra) == 0 {
 		return nil
 	}
-	var more map[string]json.RawMessage
-	if err := json.Unmarshal(extra, &more); err != nil {
+	if err := json.Unmarshal(extra, &s.own); err != nil {
 		return fmt.Errorf("model.extra_body: %w", err)
 	}
-	for name := range more {
+	for name := range s.own {
 		if isOurs(name) {
 			return fmt.Errorf("model.extra_body: %s is not for it to set", name)
 		}
 	}
-	maps.Copy(members, more)
+	if s.ownLimit() {
+		delete(members, oldLimit)
+	}
+	maps.Copy(members, s.own)
 	maps.DeleteFunc(members, func(name string, value json.RawMessage) bool {
 		return string(value) == "null" && name != responseFormat
 	})
 	return nil
+}
+
+// ownLimit reports whether extra_body says how the limit on output tokens is called.
+func (s *settings) ownLimit() bool { return s.owns(oldLimit) || s.owns(newLimit) }
+
+// owns reports whether extra_body has a member.
+func (s *settings) owns(member string) bool {
+	_, ok := s.own[member]
+	return ok
 }

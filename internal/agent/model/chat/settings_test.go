@@ -33,6 +33,17 @@ func TestSettings(t *testing.T) {
 		}, map[string]string{"temperature": "0.5", "top_p": "0.5", "max_tokens": "100", "stop": `["END"]`, "seed": "7",
 			"presence_penalty": "0.5", "frequency_penalty": "0.5", "reasoning_effort": `"low"`}},
 		{"OpenAI's own", "http://api.openai.com/v1", func(c *config.Model) { c.MaxOutputTokens = &limit }, map[string]string{"max_completion_tokens": "100"}},
+		{"Azure's", "http://mine.openai.azure.com/v1", func(c *config.Model) { c.MaxOutputTokens = &limit }, map[string]string{"max_completion_tokens": "100"}},
+		{"the limit of extra_body, by either name", "http://api.openai.com/v1", func(c *config.Model) {
+			c.MaxOutputTokens, c.ExtraBody = &limit, json.RawMessage(`{"max_completion_tokens":50}`)
+		}, map[string]string{"max_completion_tokens": "50"}},
+		{"the limit of extra_body, elsewhere", "", func(c *config.Model) {
+			c.MaxOutputTokens, c.ExtraBody = &limit, json.RawMessage(`{"max_completion_tokens":50}`)
+		}, map[string]string{"max_completion_tokens": "50"}},
+		{"the older name in extra_body", "http://api.openai.com/v1", func(c *config.Model) { c.ExtraBody = json.RawMessage(`{"max_tokens":50}`) }, map[string]string{"max_tokens": "50"}},
+		{"no limit after all", "http://api.openai.com/v1", func(c *config.Model) {
+			c.MaxOutputTokens, c.ExtraBody = &limit, json.RawMessage(`{"max_tokens":null}`)
+		}, nil},
 		{"extra_body goes on top", "", func(c *config.Model) {
 			c.Temperature, c.Seed = &half, &seed
 			c.ExtraBody = json.RawMessage(`{"top_k":40,"temperature":0.25,"seed":null,"options":{"num_ctx":12345678901234567890}}`)
@@ -65,6 +76,16 @@ func TestSettings(t *testing.T) {
 			}
 		})
 	}
+	t.Run("Mistral's own", func(t *testing.T) {
+		f := startAt(t, manner(t, "Mistral"), "http://api.mistral.ai/v1", func(c *config.Model) { c.Seed, c.MaxOutputTokens = &seed, &limit })
+		f.server.Play(chattest.Answer{Text: []string{"fine"}})
+		o := ask(t.Context(), f, request(user("go")))
+		noRefusals(t, f)
+		r, _ := newest(t, f)
+		if body := string(r.Body); o.err != nil || o.reply.Usage == nil || !strings.Contains(body, `"random_seed":7`) || !strings.Contains(body, `"max_tokens":100`) {
+			t.Errorf("%v, sent %s", o.err, body)
+		}
+	})
 	t.Run("a server that knows no stream_options", func(t *testing.T) {
 		f := start(t, chattest.Manner{}, func(c *config.Model) { c.ExtraBody = json.RawMessage(`{"stream_options":null}`) })
 		ask(t.Context(), f, request(user("go"))) // which the fake wants

@@ -98,6 +98,8 @@ func (c *Client) Refusal(r Reading) *model.Error {
 		if r.Reason != "" {
 			e.Message += " (" + r.Reason + ")"
 		}
+	case model.Malformed:
+		e.Message = fmt.Sprintf("%s could not read what the model wrote (%d)", s.Name, r.Status)
 	default:
 		e.Message = fmt.Sprintf("%s refused the request (%d): check model.name, the settings of the model and the tools", s.Name, r.Status)
 	}

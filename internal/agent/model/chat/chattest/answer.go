@@ -1,6 +1,9 @@
 package chattest
 
-import "encoding/json"
+import (
+	"encoding/base64"
+	"encoding/json"
+)
 
 // Call is a tool call that an answer makes.
 type Call struct {
@@ -14,6 +17,7 @@ type Call struct {
 type Answer struct {
 	Thought string
 	Text    []string // pieces
+	Image   []byte   // a PNG
 	Refusal string
 	Calls   []Call
 	Finish  string // the finish_reason, where it is not the usual one
@@ -56,6 +60,9 @@ func (m *Manner) stream(a *Answer, id int) []string {
 	for _, piece := range a.Text {
 		add(object{"content": m.content(piece)}, nil)
 	}
+	if a.Image != nil && m.Images {
+		add(object{"images": images(a.Image)}, nil)
+	}
 	if a.Refusal != "" {
 		add(object{"refusal": a.Refusal}, nil)
 	}
@@ -77,6 +84,12 @@ func (m *Manner) stream(a *Answer, id int) []string {
 		events = append(events, text(object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": []any{}, "usage": usage(7)}))
 	}
 	return events
+}
+
+// images are the list that stands beside the content (OpenRouter, "Image Generation").
+func images(data []byte) []any {
+	url := "data:image/png;base64," + base64.StdEncoding.EncodeToString(data)
+	return []any{object{"type": "image_url", "index": 0, "image_url": object{"url": url}}}
 }
 
 // usage counts 10 tokens of the prompt, 3 of them cached, and n of the answer, 2 of
@@ -148,6 +161,9 @@ func (m *Manner) callPieces(a *Answer, first int) []object {
 		piece := func(args any, withName bool) object {
 			f := object{"arguments": args}
 			p := object{"function": f}
+			if m.Signatures && i == 0 && withName {
+				p["extra_content"] = object{"google": object{"thought_signature": "signed"}}
+			}
 			if id := m.id(a, i, first); id != "" && withName {
 				p["id"], p["type"] = id, "function"
 			}
@@ -223,6 +239,9 @@ func (m *Manner) whole(a *Answer, first int) string {
 	}
 	if a.Refusal != "" {
 		message["refusal"] = a.Refusal
+	}
+	if a.Image != nil && m.Images {
+		message["images"] = images(a.Image)
 	}
 	var calls []any
 	for i, c := range a.Calls {

@@ -25,6 +25,7 @@ const (
 	ErrorText               // {"error":"…"}
 	ErrorFlat               // {"object":"error","message":…,"type":…,"code":400}
 	ErrorDetail             // {"detail":"…"}
+	ErrorList               // [{"error":{"message":…,"status":…,"code":400}}]
 )
 
 // Manner is how a server differs from others. The zero value answers as OpenAI does.
@@ -61,6 +62,16 @@ type Manner struct {
 
 	MaxDescription int // characters of a tool's description; 0 for no bound
 
+	Refuses    []string // members of a request, or of a message, that there are not
+	ShortIDs   bool     // ids of calls have nine letters and digits
+	NewLimit   bool     // the limit on output tokens is max_completion_tokens
+	NoStream   bool
+	NoSchema   bool // answers are not held to a schema
+	NoMedia    bool // content is text alone
+	NoSystem   bool // there are no system messages
+	Signatures bool // the first call of a message has a signature in its extra_content
+	Images     bool // images of answers are listed beside the content
+
 	Form         Form
 	Overflow     string // the words for a history that is too long
 	OverflowCode string
@@ -72,7 +83,7 @@ func Manners() []Manner {
 		vllm = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages, Please reduce the length of the messages."
 	)
 	return []Manner{
-		{Name: "OpenAI", MaxDescription: 1024, Overflow: "Your input exceeds the limit of this model.", OverflowCode: "context_length_exceeded"},
+		{Name: "OpenAI", MaxDescription: 1024, NewLimit: true, Overflow: "Your input exceeds the limit of this model.", OverflowCode: "context_length_exceeded"},
 		{Name: "Ollama", WholeCalls: true, ZeroIndex: true, CallFinish: "stop", Reasoning: "reasoning", Overflow: "the input length exceeds the context length"},
 		{Name: "Ollama of old", WholeCalls: true, NoIndex: true, OneChunk: true, CallFinish: "stop", Overflow: "the input length exceeds the context length"},
 		{Name: "llama.cpp", WholeCalls: true, OneChunk: true, NullContent: true, Reasoning: "reasoning_content", NoIDs: true, BigExtra: true,
@@ -80,11 +91,13 @@ func Manners() []Manner {
 		{Name: "vLLM", Reasoning: "reasoning_content", Usage: CountEvery, RepeatName: true, Form: ErrorFlat, Overflow: vllm, OverflowCode: "BadRequestError"},
 		{Name: "LM Studio", Reasoning: "reasoning", NoRole: true, Form: ErrorText,
 			Overflow: "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"},
-		{Name: "OpenRouter", Reasoning: "reasoning", Details: true, Comments: true, BigExtra: true,
+		{Name: "OpenRouter", Reasoning: "reasoning", Details: true, Comments: true, BigExtra: true, Images: true,
 			Overflow: "This endpoint's maximum context length is 4096 tokens. However, you requested about 5000 tokens"},
-		{Name: "DeepSeek", Reasoning: "reasoning_content", Demands: true, NullContent: true, Overflow: vllm, OverflowCode: "invalid_request_error"},
+		{Name: "DeepSeek", Reasoning: "reasoning_content", Demands: true, NullContent: true, NoSchema: true, Overflow: vllm, OverflowCode: "invalid_request_error"},
 		{Name: "Mistral", ContentList: true, InContent: true, WholeCalls: true, OneChunk: true, Form: ErrorFlat,
+			ShortIDs: true, Refuses: []string{"stream_options", "seed", "max_completion_tokens", "reasoning_content", "reasoning_details"},
 			Overflow: "Prompt contains 5000 tokens, too large for model with 4096 maximum context length"},
+		{Name: "Gemini", Signatures: true, WholeCalls: true, Overflow: "The input token count (5000) exceeds the maximum number of tokens allowed (4096).", Form: ErrorList},
 		{Name: "MiniMax", Message: true, Reasoning: "reasoning_content", Usage: CountEvery, Overflow: vllm},
 		{Name: "LiteLLM", Again: true, Reasoning: "reasoning_content", Overflow: vllm},
 		{Name: "a gateway", NoIDs: true, NoIndex: true, WholeCalls: true, ObjectArgs: true, Usage: CountNever, NoDone: true, Comments: true, Form: ErrorDetail, Overflow: vllm},
@@ -104,6 +117,8 @@ func (m *Manner) failure(status int, code, message string) string {
 		v = map[string]any{"object": "error", "message": message, "type": code, "param": nil, "code": status}
 	case ErrorDetail:
 		v = map[string]any{"detail": message}
+	case ErrorList:
+		v = []any{map[string]any{"error": map[string]any{"message": message, "status": code, "code": status}}}
 	default:
 		v = map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "param": nil, "code": code}}
 	}
@@ -119,6 +134,8 @@ func (m *Manner) id(a *Answer, i, first int) string {
 		return ""
 	case m.SameID:
 		return "call_" + strconv.Itoa(first)
+	case m.ShortIDs:
+		return fmt.Sprintf("%09d", first+i)
 	}
 	return fmt.Sprintf("call_%024d", first+i)
 }

@@ -32,6 +32,11 @@ type ToolCall struct {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	} `json:"function"`
+	Extra *struct {
+		Google struct {
+			Signature string `json:"thought_signature"`
+		} `json:"google"`
+	} `json:"extra_content"`
 }
 
 // Part is a part of a message's content.
@@ -84,6 +89,7 @@ type wire struct {
 	MaxCompletionTokens *int     `json:"max_completion_tokens"`
 	Stop                []string `json:"stop"`
 	Seed                *int     `json:"seed"`
+	RandomSeed          *int     `json:"random_seed"`
 	Presence            *float64 `json:"presence_penalty"`
 	Frequency           *float64 `json:"frequency_penalty"`
 	Effort              string   `json:"reasoning_effort"`
@@ -109,6 +115,9 @@ func (s *Server) check(r *Request) error {
 	for _, name := range s.Extra {
 		delete(members, name)
 	}
+	if err := s.manner.checkMembers(members); err != nil {
+		return err
+	}
 	var w wire
 	if err := decode([]byte(text(members)), &w); err != nil {
 		return err
@@ -122,16 +131,23 @@ func (s *Server) check(r *Request) error {
 	switch {
 	case w.Model == "":
 		return errors.New("you must provide a model parameter")
-	case !w.Stream:
-		return errors.New("stream is not true")
-	case w.StreamOptions == nil || !w.StreamOptions.IncludeUsage:
+	case w.Stream == s.manner.NoStream:
+		return fmt.Errorf("stream is %v", w.Stream)
+	case !w.Stream && w.StreamOptions != nil:
+		return errors.New("stream_options without stream")
+	case w.Stream && !s.manner.refuses("stream_options") && (w.StreamOptions == nil || !w.StreamOptions.IncludeUsage):
 		return errors.New("stream_options does not ask for usage")
+	case s.manner.NewLimit && w.MaxTokens != nil:
+		return errors.New("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.") //nolint:staticcheck // OpenAI's words
 	case len(w.Stop) > 4:
 		return errors.New("stop has more than 4 texts")
 	case w.Effort != "" && !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"}, w.Effort):
 		return fmt.Errorf("reasoning_effort %q", w.Effort)
 	}
 	if err := checkOrder(w.Messages); err != nil {
+		return err
+	}
+	if err := s.manner.checkMessages(w.Messages); err != nil {
 		return err
 	}
 	if err := s.checkReasoning(w.Messages); err != nil {
@@ -148,8 +164,11 @@ func (s *Server) check(r *Request) error {
 	if w.Format == nil {
 		return nil
 	}
-	if w.Tools != nil {
+	switch {
+	case w.Tools != nil:
 		return errors.New("response_format cannot be combined with tools")
+	case s.manner.NoSchema:
+		return errors.New("This response_format type is unavailable now") //nolint:staticcheck // DeepSeek's words
 	}
 	return checkFormat(w.Format, r)
 }
@@ -368,7 +387,7 @@ func (s *Server) checkReasoning(messages []Message) error {
 			return fmt.Errorf("messages[%d]: property 'reasoning_content' is unsupported", i)
 		case m.Details != nil && !s.manner.Details:
 			return fmt.Errorf("messages[%d]: property 'reasoning_details' is unsupported", i)
-		case s.manner.Demands && m.Reasoning == nil:
+		case s.manner.Demands && (m.Reasoning == nil || *m.Reasoning == ""): // Kimi K2.5 takes an empty one for none, but a blank
 			return fmt.Errorf("messages[%d]: the reasoning_content in the thinking mode must be passed back to the API", i)
 		case s.manner.Demands && thought != "" && *m.Reasoning != thought:
 			return fmt.Errorf("messages[%d]: reasoning_content is %q, it was %q", i, *m.Reasoning, thought)

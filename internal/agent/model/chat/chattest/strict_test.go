@@ -128,3 +128,51 @@ func post(t *testing.T, url, body string) (int, string) {
 	}
 	return resp.StatusCode, string(text)
 }
+
+// TestManners breaks the rules of single servers.
+func TestManners(t *testing.T) {
+	const (
+		ask   = `{"role":"user","content":"hi"}`
+		head  = `{"model":"m","stream":true,`
+		count = `"stream_options":{"include_usage":true},`
+	)
+	calls := func(id, extra string) string {
+		return ask + `,{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"}` + extra + `}]},{"role":"tool","tool_call_id":"` + id + `","content":"x"}`
+	}
+	thought := func(s string) string {
+		return ask + `,{"role":"assistant","content":"x","reasoning_content":"` + s + `"},` + ask
+	}
+	const format = `"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object","properties":{}}}},`
+	const image = `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}`
+	const signed = `,"extra_content":{"google":{"thought_signature":"s"}}`
+	for _, c := range []struct {
+		manner         Manner
+		taken, refused string // members and messages
+		says           string
+	}{
+		{Manner{ShortIDs: true}, head + count + `"messages":[` + calls("aB3456789", ""), head + count + `"messages":[` + calls("call_5678", ""), "length of 9"},
+		{Manner{Refuses: []string{"stream_options"}}, head + `"messages":[` + ask, head + count + `"messages":[` + ask, "extra_forbidden"},
+		{Manner{Refuses: []string{"seed"}}, head + count + `"random_seed":1,"messages":[` + ask, head + count + `"seed":1,"messages":[` + ask, "extra_forbidden"},
+		{Manner{}, head + count + `"seed":1,"messages":[` + ask, head + count + `"random_seed":1,"messages":[` + ask, "random_seed"},
+		{Manner{Refuses: []string{"reasoning_content"}}, head + count + `"messages":[` + ask, head + count + `"messages":[` + thought("hm"), "extra_forbidden"},
+		{Manner{Demands: true, Reasoning: "reasoning_content"}, head + count + `"messages":[` + thought(" "), head + count + `"messages":[` + thought(""), "must be passed back"},
+		{Manner{NewLimit: true}, head + count + `"max_completion_tokens":1,"messages":[` + ask, head + count + `"max_tokens":1,"messages":[` + ask, "max_completion_tokens"},
+		{Manner{NoStream: true}, `{"model":"m","stream":false,"messages":[` + ask, head + count + `"messages":[` + ask, "stream"},
+		{Manner{NoStream: true}, `{"model":"m","stream":false,"messages":[` + ask, `{"model":"m","stream":false,` + count + `"messages":[` + ask, "without stream"},
+		{Manner{NoSchema: true}, head + count + `"messages":[` + ask, head + count + format + `"messages":[` + ask, "response_format"},
+		{Manner{NoSystem: true}, head + count + `"messages":[` + ask, head + count + `"messages":[{"role":"system","content":"x"},` + ask, "System role"},
+		{Manner{NoMedia: true}, head + count + `"messages":[` + ask, head + count + `"messages":[` + image, "image_url"},
+		{Manner{Signatures: true}, head + count + `"messages":[` + calls("a", signed), head + count + `"messages":[` + calls("a", ""), "thought_signature"},
+		{Manner{}, head + count + `"messages":[` + calls("a", ""), head + count + `"messages":[` + calls("a", signed), "extra_content"},
+	} {
+		s := Start(c.manner)
+		s.Play(Answer{Text: []string{"fine"}}, Answer{Text: []string{"fine"}})
+		if status, said := post(t, s.URL+"/chat/completions", c.taken+"]}"); status != 200 {
+			t.Errorf("%+v: %s: %d %s", c.manner, c.taken, status, said)
+		}
+		if status, said := post(t, s.URL+"/chat/completions", c.refused+"]}"); status != 400 || !strings.Contains(said, c.says) || len(s.Refusals()) != 1 {
+			t.Errorf("%s: %d %s, want %q", c.refused, status, said, c.says)
+		}
+		s.Close()
+	}
+}

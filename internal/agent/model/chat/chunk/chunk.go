@@ -3,7 +3,8 @@
 //
 // Start with [Read]: it gives what an event says, in one form for the many that
 // servers have for it (loose.go). [Calls] puts tool calls together of their pieces
-// (calls.go, call.go), [JoinDetails] the details of reasoning.
+// (calls.go, call.go), [JoinDetails] the details of reasoning; image.go reads
+// images, and failure.go errors, which stand in place of a piece or of an answer.
 package chunk
 
 import (
@@ -43,6 +44,7 @@ type Said struct {
 	Details []json.RawMessage // reasoning_details (OpenRouter)
 	Refusal string            // why the model does not answer (OpenAI)
 	Calls   []Piece
+	Images  []Image
 }
 
 // Piece is a piece of a tool call.
@@ -74,6 +76,7 @@ type said struct {
 	ReasoningContent text             `json:"reasoning_content"`
 	Reasoning        text             `json:"reasoning"`
 	Details          details          `json:"reasoning_details"`
+	Images           list[pictured]   `json:"images"`
 	ToolCalls        list[call]       `json:"tool_calls"`
 	FunctionCall     object[function] `json:"function_call"` // what tool_calls were before
 }
@@ -123,6 +126,11 @@ func (s *said) read() *Said {
 	} else if out.Thought == "" { // some servers send both
 		out.Thought = string(s.Reasoning)
 	}
+	at := s.Content.images
+	for _, p := range s.Images {
+		at = append(at, p.URL)
+	}
+	out.Images = images(at)
 	calls := s.ToolCalls
 	if s.FunctionCall.is != nil {
 		calls = append(calls, call{Function: s.FunctionCall})
@@ -163,6 +171,9 @@ func usage(raw json.RawMessage) *model.Usage {
 	var t tokens
 	if !isSet(raw) || json.Unmarshal(raw, &t) != nil {
 		return nil
+	}
+	if r := t.Output.Reasoning; r > 0 && t.Total == t.Prompt+t.Completion+r { // counted apart (xAI, "Consumption")
+		t.Completion += r
 	}
 	u := &model.Usage{
 		Input:    int64(t.Prompt),

@@ -17,12 +17,14 @@ func TestOddMembers(t *testing.T) {
 		"usage": `{"usage":%s,%s}`, "error": `{"error":%s,%s}`, "delta": `{"choices":[{"delta":%s}],%s}`,
 		"message": `{"choices":[{"message":%s}],%s}`, "index": `{"choices":[{"index":%s}],%s}`, "finish_reason": `{"choices":[{"finish_reason":%s}],%s}`,
 	}
-	for _, name := range []string{"content", "refusal", "reasoning_content", "reasoning", "reasoning_details", "tool_calls", "function_call"} {
+	for _, name := range []string{"content", "refusal", "reasoning_content", "reasoning", "reasoning_details", "tool_calls", "function_call", "images"} {
 		frames[name] = `{"choices":[{"delta":{"` + name + `":%s}}],%s}`
 	}
 	for _, name := range []string{"index", "id", "function", "extra_content"} {
 		frames["call's "+name] = `{"choices":[{"delta":{"tool_calls":[{"` + name + `":%s}]}}],%s}`
 	}
+	frames["image_url"] = `{"choices":[{"delta":{"images":[{"image_url":%s}]}}],%s}`
+	frames["image_url's url"] = `{"choices":[{"delta":{"content":[{"image_url":{"url":%s}}]}}],%s}`
 	for _, name := range []string{"name", "arguments"} {
 		frames["function's "+name] = `{"choices":[{"delta":{"tool_calls":[{"function":{"` + name + `":%s}}]}}],%s}`
 	}

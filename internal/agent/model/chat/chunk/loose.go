@@ -104,12 +104,17 @@ func (a *arguments) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// content is a string, or parts of text and of thinking (Mistral, "reasoning").
-type content struct{ text, thought string }
+// content is a string, or parts of text, of thinking (Mistral, "reasoning") and of
+// images.
+type content struct {
+	text, thought string
+	images        []address
+}
 
 type part struct {
 	Text     text    `json:"text"`
 	Thinking content `json:"thinking"`
+	Image    address `json:"image_url"`
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -125,6 +130,9 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 	for i := range parts {
 		said.WriteString(string(parts[i].Text))
 		thoughts.WriteString(parts[i].Thinking.text)
+		if at := parts[i].Image; at != "" {
+			c.images = append(c.images, at)
+		}
 	}
 	c.text, c.thought = said.String(), thoughts.String()
 	return nil
