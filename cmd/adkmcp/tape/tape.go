@@ -7,9 +7,6 @@ package tape
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -41,8 +38,9 @@ func (t *Tape) Args() []string {
 	return all
 }
 
-// Insert lets the models of a house be recorded or played. The function ends the
-// recording, and writes it. An error is the user's.
+// Insert lets the models of a house be recorded or played. The log is told when
+// recording stops before its end, or cannot be written. The function ends it and
+// writes what was recorded. An error is the user's.
 func (t *Tape) Insert(o *house.Options, redact func(string) string) (end func() error, err error) {
 	end = func() error { return nil }
 	switch {
@@ -52,8 +50,16 @@ func (t *Tape) Insert(o *house.Options, redact func(string) string) (end func() 
 		if err := t.check(o.Agents); err != nil {
 			return end, err
 		}
-		r := replay.NewRecorder(t.Record, replay.Options{Redact: redact})
-		o.Listen, end = r.Around, r.Close
+		r := replay.NewRecorder(t.Record, replay.Options{Redact: redact, Stopped: func(err error) {
+			o.Log.Warn("the models go on unrecorded", "error", err)
+		}})
+		o.Listen, end = r.Around, func() error {
+			err := r.Close()
+			if err != nil { // whoever interrupts the program reads no errors
+				o.Log.Error("the recording is not whole", "error", err)
+			}
+			return err
+		}
 	case t.Replay != "":
 		p, err := replay.Load(t.Replay, replay.Options{Redact: redact})
 		if err != nil {
@@ -70,22 +76,8 @@ func (t *Tape) check(agents []*config.Agent) error {
 	if name := borrows(agents); name != "" {
 		return fmt.Errorf("--record: the agent %s has the calling host's model, of which nothing can be recorded: name another model", name)
 	}
-	dir := filepath.Dir(t.Record)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("--record: there is no folder %s", dir)
-	}
-	switch info, err := os.Stat(t.Record); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	if err := replay.CanRecord(t.Record); err != nil {
 		return fmt.Errorf("--record: %w", err)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("--record: %s is no file", t.Record)
-	case info.Size() == 0:
-		return nil
-	}
-	if _, err := replay.Load(t.Record, replay.Options{Redact: func(s string) string { return s }}); err != nil {
-		return fmt.Errorf("--record: %s is there and is no recording; name another file or remove it", t.Record)
 	}
 	return nil
 }

@@ -22,8 +22,9 @@ import (
 type builder struct {
 	*Options
 	log     *slog.Logger
-	secrets []string // of all agents so far
-	current string   // the name of the case that runs
+	secrets []string            // of all agents so far
+	redact  func(string) string // takes them out; nil for none
+	current string              // the name of the case that runs
 }
 
 // byCase is a model that is another one in each case. Cases may ask the same and
@@ -49,6 +50,14 @@ func (m *byCase) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mo
 		m.made[name] = m.of(name)
 	}
 	return m.made[name].Generate(ctx, req)
+}
+
+// hide takes out of a text what is a secret of the agents so far, as recordings do.
+func (b *builder) hide(text string) string {
+	if b.redact == nil {
+		return text
+	}
+	return b.redact(text)
 }
 
 // build is a [trial.Build].
@@ -101,6 +110,7 @@ func (b *builder) load(file string) (*config.Agent, error) {
 		return nil, errors.Join(b.report(problems), unusable(file))
 	}
 	b.secrets = append(b.secrets, house.Secrets(agents)...)
+	b.redact = replay.Hiding(config.NewRedactor(b.secrets).Text)
 	b.Secrets(b.secrets)
 	return agents[0], nil
 }
@@ -136,6 +146,10 @@ type tape struct {
 func (b *builder) tape(f *testfile.File, cfg *config.Agent) (*tape, error) {
 	o := replay.Options{Redact: config.NewRedactor(house.Secrets([]*config.Agent{cfg})).Text}
 	if b.Live {
+		if err := replay.CanRecord(f.Recording); err != nil {
+			return nil, fmt.Errorf("the recording: %w", err)
+		}
+		o.Stopped = func(err error) { b.log.Warn("the models go on unrecorded", "error", err) }
 		return &tape{recorder: replay.NewRecorder(f.Recording, o)}, nil
 	}
 	p, err := replay.Load(f.Recording, o)
@@ -145,10 +159,16 @@ func (b *builder) tape(f *testfile.File, cfg *config.Agent) (*tape, error) {
 	return &tape{player: p}, err
 }
 
-// save is what writes the recording; nil where nothing is recorded.
+// save is what writes the recording; nil where nothing is recorded. One that has
+// stopped would break the cases that it lacks, so it is not written.
 func (t *tape) save() func() error {
 	if t.recorder == nil {
 		return nil
 	}
-	return t.recorder.Close
+	return func() error {
+		if err := t.recorder.Err(); err != nil {
+			return fmt.Errorf("%w; the recording stays as it was", err)
+		}
+		return t.recorder.Close()
+	}
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/trial"
-	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/report"
 	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 	"github.com/adkmcp/adkmcp/internal/config/testfile"
@@ -75,8 +74,12 @@ func Run(ctx context.Context, o *Options, log *slog.Logger, paths []string) (pas
 	if problems.HasErrors() {
 		return false, errors.Join(o.report(problems), errors.New("the test files have problems"))
 	}
+	if err := o.checkJUnit(); err != nil {
+		return false, err
+	}
 	b := &builder{Options: o, log: log}
-	all, err := trial.Run(ctx, files, trial.Options{Build: b.build, Select: only, Now: o.Now, Printer: printer(o.Out), Begins: func(c *testfile.Case) { b.current = c.Name }})
+	all, err := trial.Run(ctx, files, trial.Options{Build: b.build, Select: only, Now: o.Now, Printer: printer(o.Out),
+		Begins: func(c *testfile.Case) { b.current = c.Name }, Redact: b.hide})
 	for _, of := range all {
 		if of.Unsaved {
 			fmt.Fprintf(o.Err, "%s: the recording stays as it was, since not all cases ran to their end\n", of.File)
@@ -101,11 +104,27 @@ func (o *Options) report(problems strictyaml.Problems) error {
 	return report.Text(o.Err, problems)
 }
 
+// checkJUnit sees before anything is asked that the report can be written.
+func (o *Options) checkJUnit() error {
+	if o.JUnit == "" {
+		return nil
+	}
+	f, err := os.OpenFile(o.JUnit, os.O_WRONLY|os.O_CREATE, reportMode)
+	if err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	return f.Close()
+}
+
+// reportMode is that of a report, which others than its owner read, such as a CI
+// server's agent.
+const reportMode = 0o644
+
 // junit writes the report, without secrets.
 func (b *builder) junit(all []*trial.Outcome) error {
 	var text bytes.Buffer
 	if err := trial.JUnit(&text, all); err != nil {
 		return err
 	}
-	return os.WriteFile(b.JUnit, []byte(config.NewRedactor(b.secrets).Text(text.String())), 0o600)
+	return os.WriteFile(b.JUnit, []byte(b.hide(text.String())), reportMode)
 }

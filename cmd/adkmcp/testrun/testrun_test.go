@@ -1,6 +1,7 @@
 package testrun
 
 import (
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"os"
@@ -66,7 +67,7 @@ func test(t *testing.T, env map[string]string, o Options) (passed bool, out stri
 	if o.Format == "" {
 		o.Format = "text"
 	}
-	passed, err = Run(t.Context(), &o, slog.New(slog.DiscardHandler), []string{"."})
+	passed, err = Run(t.Context(), &o, slog.New(slog.NewTextHandler(&stderr, nil)), []string{"."})
 	return passed, stdout.String() + stderr.String(), err
 }
 
@@ -164,16 +165,104 @@ func TestScriptWithJudge(t *testing.T) {
 }
 
 func TestSecretsStayOutOfTheReport(t *testing.T) {
+	coded := base64.StdEncoding.EncodeToString([]byte(key))
 	write(t, map[string]string{
 		"a.yaml": `name: a
 instruction: x
-model: {provider: scripted, script: [{steps: [{reply: "` + key + `"}]}]}
+model: {provider: scripted, script: [{steps: [{reply: "` + key + ` or ` + coded + `"}]}]}
 tools: [{name: get, description: x, http: {url: "https://example.com", auth: {bearer: "${TOKEN}"}}}]
 `,
 		"a.test.yaml": "cases: [{name: a, request: x, expect: {text: z}}]",
 	})
 	passed, _, err := test(t, map[string]string{"TOKEN": key}, Options{JUnit: "report.xml"})
-	if report := read(t, "report.xml"); err != nil || passed || strings.Contains(report, key) || !strings.Contains(report, "[redacted]") {
+	if report := read(t, "report.xml"); err != nil || passed || strings.Contains(report, key) || strings.Contains(report, coded) || !strings.Contains(report, "[redacted]") {
 		t.Error(err, report)
+	}
+}
+
+// What cannot be written is found out before a model is asked, and what is no
+// recording or report of ours stays what it is.
+func TestWhatCannotBeWritten(t *testing.T) {
+	live := service(t)
+	files := map[string]string{
+		"asker.yaml":      fmt.Sprintf("name: asker\ninstruction: Ask.\nmodel: {name: gemini-3-flash, base_url: %s, retries: 0}\n", live.URL),
+		"asker.test.yaml": "cases: [{name: asks, request: Go, expect: {text: third}}]",
+		"notes.json":      "[]",
+	}
+	for recording, want := range map[string]string{
+		"none/r.json": "there is no folder none", "asker.yaml": "is there and is no recording", "notes.json": "is there and is no recording", ".": "is no file",
+	} {
+		write(t, files)
+		if err := os.WriteFile("asker.test.yaml", []byte("recording: "+recording+"\n"+files["asker.test.yaml"]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := test(t, map[string]string{"GEMINI_API_KEY": key}, Options{Live: true})
+		if err == nil || !strings.Contains(err.Error(), want) || len(live.Requests()) != 0 || read(t, "asker.yaml") != files["asker.yaml"] || read(t, "notes.json") != "[]" {
+			t.Errorf("%s: %v after %d requests", recording, err, len(live.Requests()))
+		}
+	}
+	for _, report := range []string{"none/r.xml", "."} {
+		write(t, files)
+		if _, _, err := test(t, map[string]string{"GEMINI_API_KEY": key}, Options{Live: true, JUnit: report}); err == nil || !strings.Contains(err.Error(), "--junit: ") || len(live.Requests()) != 0 {
+			t.Errorf("%s: %v after %d requests", report, err, len(live.Requests()))
+		}
+	}
+}
+
+// A report is for others too; a recording holds what nobody has read yet.
+func TestModes(t *testing.T) {
+	live := service(t, g.Say("hello"))
+	write(t, map[string]string{
+		"asker.yaml":      fmt.Sprintf("name: asker\ninstruction: Ask.\nmodel: {name: gemini-3-flash, base_url: %s}\n", live.URL),
+		"asker.test.yaml": "cases: [{name: asks, request: Go, expect: {text: hello}}]",
+	})
+	if passed, out, err := test(t, map[string]string{"GEMINI_API_KEY": key}, Options{Live: true, JUnit: "report.xml"}); !passed {
+		t.Fatal(out, err)
+	}
+	for name, want := range map[string]os.FileMode{"report.xml": 0o644, "asker.recording.json": 0o600} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want&^umask(t) {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// umask is what a new file has not of its mode.
+func umask(t *testing.T) os.FileMode {
+	t.Helper()
+	f, err := os.OpenFile("probe", os.O_CREATE|os.O_WRONLY, 0o777)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0o777 &^ info.Mode().Perm()
+}
+
+// A recording that stops would lack replies, so the earlier one stays, and the run
+// says so while it goes on and at its end.
+func TestRecordingThatStops(t *testing.T) {
+	deep := strings.Repeat("[", 1500) + strings.Repeat("]", 1500) // a recording has no room for it
+	live := service(t, g.Say("first"), g.Stream(g.Final("STOP", g.Call("clock", `{"a":`+deep+`}`, "c2ln"))), g.Say("first"))
+	write(t, map[string]string{
+		"asker.yaml":      fmt.Sprintf(strings.Replace(asker, "  - agent: {name: inner, instruction: Think.}\n", "", 1), live.URL),
+		"asker.test.yaml": "cases: [{name: asks, request: Go, tools: {clock: noon}, expect: {text: first}}]",
+	})
+	env := map[string]string{"GEMINI_API_KEY": key, "PATH": os.Getenv("PATH")}
+	if passed, out, err := test(t, env, Options{Live: true}); !passed {
+		t.Fatal(out, err)
+	}
+	before := read(t, "asker.recording.json")
+	_, out, err := test(t, env, Options{Live: true})
+	if err == nil || !strings.Contains(err.Error(), "stopped at exchange 1, a reply to agent asker in asks: ") || !strings.Contains(err.Error(), "; the recording stays as it was") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if !strings.Contains(out, `level=WARN msg="the models go on unrecorded" error="recording asker.recording.json stopped at exchange 1`) {
+		t.Error(out)
+	}
+	if read(t, "asker.recording.json") != before {
+		t.Error("the recording is another one")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -75,7 +77,7 @@ func (r *run) take(ctx context.Context, c *testfile.Case, n int) *Case {
 // broken takes why a case did not run to its end.
 func (t *talk) broken(turn int, what string) {
 	t.out.Status = Broken
-	t.out.Failures = append(t.out.Failures, Failure{Turn: turn, What: what})
+	t.out.Failures = append(t.out.Failures, Failure{Turn: turn, What: t.Redact(what)})
 }
 
 // failed takes an expectation that did not come true.
@@ -177,7 +179,8 @@ func (t *talk) ask(ctx context.Context, request string) (*heard, error) {
 		case err != nil:
 			return h, err
 		case len(h.Questions) == 0:
-			h.text = t.said(h.Answer)
+			h.text = t.Redact(t.said(h.Answer))
+			h.Structured = redacted(h.Structured, t.Redact)
 			return h, nil
 		}
 		in.Input, in.Mode = nil, session.MustExist
@@ -200,13 +203,58 @@ func (t *talk) hear(h *heard, e *session.Event) {
 		if p.FunctionCall == nil {
 			continue
 		}
-		args, err := json.Marshal(p.FunctionCall.Args)
-		if err != nil || len(p.FunctionCall.Args) == 0 {
-			args = json.RawMessage("{}")
-		}
-		h.calls = append(h.calls, Call{p.FunctionCall.Name, args})
+		h.calls = append(h.calls, Call{p.FunctionCall.Name, t.arguments(p.FunctionCall)})
 		t.scene.called(p.FunctionCall.Name, p.FunctionCall.ID)
 	}
+}
+
+// arguments are those of a call, without secrets.
+func (t *talk) arguments(call *genai.FunctionCall) json.RawMessage {
+	args, err := json.Marshal(call.Args)
+	if err != nil || len(call.Args) == 0 {
+		return json.RawMessage("{}")
+	}
+	return redacted(args, t.Redact)
+}
+
+// redacted is JSON without secrets. One that is a number becomes a text, as it does in
+// a recording.
+func redacted(raw json.RawMessage, redact func(string) string) json.RawMessage {
+	if redact(string(raw)) == string(raw) {
+		return raw
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return raw
+	}
+	text, err := json.Marshal(without(v, redact))
+	if err != nil {
+		return raw
+	}
+	return text
+}
+
+// without is a value without secrets.
+func without(v any, redact func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return redact(v)
+	case json.Number:
+		if text := redact(v.String()); text != v.String() {
+			return text
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i], redact)
+		}
+	case map[string]any:
+		for _, key := range slices.Collect(maps.Keys(v)) {
+			value := without(v[key], redact)
+			delete(v, key)
+			v[redact(key)] = value
+		}
+	}
+	return v
 }
 
 // said is the text that a host would get, or why there is none.
@@ -236,7 +284,7 @@ func (t *talk) answers(questions []*session.Suspension) ([]session.Answer, error
 		case q.Kind == model.Sampling:
 			return nil, errors.New("the agent's model is that of the calling host, and a test has no host")
 		case q.Kind != model.Approval:
-			return nil, fmt.Errorf("the agent asks %s, and nobody is there to answer: let a result stand in for the tool %s", quoted(q.Message), q.Tool)
+			return nil, fmt.Errorf("the agent asks %s, and nobody is there to answer: let a result stand in for the tool %s", quoted(t.Redact(q.Message)), q.Tool)
 		case t.Approve == nil:
 			return nil, fmt.Errorf("a call of %s wants an approval: write approve: true or false into the case, or let a result stand in for the tool", q.Tool)
 		}

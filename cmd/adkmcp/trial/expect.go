@@ -106,7 +106,7 @@ func compareJSON(ctx context.Context, h *heard, queries []testfile.Query, fail f
 
 // value is the only value that a jq program gives.
 func value(ctx context.Context, code *gojq.Code, input any) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxQueryTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, maxQueryTime, fmt.Errorf("nothing within %v", maxQueryTime))
 	defer cancel()
 	it := code.RunWithContext(ctx, input)
 	v, ok := it.Next()
@@ -114,6 +114,9 @@ func value(ctx context.Context, code *gojq.Code, input any) (any, error) {
 		return nil, errors.New("nothing")
 	}
 	if err, failed := v.(error); failed {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return nil, err
 	}
 	if _, more := it.Next(); more {

@@ -53,6 +53,10 @@ type Options struct {
 	Printer Printer
 	// Begins, if not nil, is told of each case before it runs.
 	Begins func(c *testfile.Case)
+	// Redact takes out of a text what must not be printed, as it is known by now. The
+	// models of a recording have said all without it, so cases see nothing of it
+	// either: else they would pass live and fail in the replay.
+	Redact func(string) string
 }
 
 // Outcome is what came of one file.
@@ -111,7 +115,8 @@ func (f Failure) String() string {
 // Run runs the cases of files one after the other, each in a conversation of its
 // own, and has each printed when it is over. A file whose agent cannot be built is
 // passed over; the error says so. What the models said is saved where all cases of
-// a file have run and none is broken.
+// a file have run and none is broken. When ctx ends, so does the case that runs: it is
+// the last one of the outcomes, and nothing more is printed.
 func Run(ctx context.Context, files []*testfile.File, o Options) ([]*Outcome, error) {
 	var all []*Outcome
 	var errs []error
@@ -121,14 +126,17 @@ func Run(ctx context.Context, files []*testfile.File, o Options) ([]*Outcome, er
 			continue
 		}
 		err := r.run(ctx)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil { // reports have the case that did not come to its end
+			if len(r.out.Cases) > 0 {
+				all = append(all, r.out)
+			}
 			return all, context.Cause(ctx)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Path, err))
 		}
 		if err != nil && len(r.out.Cases) == 0 { // reports must not be silent about it
-			none := &Case{Name: "(all cases)", Line: 1, Status: Broken, Calls: []Call{}, Failures: []Failure{{What: "no case could be run: " + err.Error()}}}
+			none := &Case{Name: "(all cases)", Line: 1, Status: Broken, Calls: []Call{}, Failures: []Failure{{What: "no case could be run: " + o.Redact(err.Error())}}}
 			r.out.Cases = append(r.out.Cases, none)
 			errs = append(errs, o.Printer.Case(r.out, none))
 		}
@@ -168,10 +176,11 @@ func (r *run) run(ctx context.Context) (err error) {
 	complete := len(r.selected()) == len(r.file.Cases)
 	for i, c := range r.selected() {
 		done := r.take(ctx, c, i+1)
+		r.out.Cases = append(r.out.Cases, done)
 		if ctx.Err() != nil {
+			r.out.Unsaved = r.Save != nil
 			return context.Cause(ctx)
 		}
-		r.out.Cases = append(r.out.Cases, done)
 		complete = complete && done.Status != Broken
 		if err := r.Printer.Case(r.out, done); err != nil {
 			return err

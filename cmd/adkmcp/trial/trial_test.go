@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/itchyny/gojq"
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
@@ -198,7 +199,7 @@ func (s *stand) run(t *testing.T, format, pattern string, texts ...string) (stri
 	t.Helper()
 	var b strings.Builder
 	now := time.Unix(0, 0)
-	o := Options{Build: s.build, Printer: Formats[format](&b), Now: func() time.Time { now = now.Add(10 * time.Millisecond); return now }}
+	o := Options{Build: s.build, Printer: Formats[format](&b), Redact: hide, Now: func() time.Time { now = now.Add(10 * time.Millisecond); return now }}
 	if pattern != "" {
 		o.Select = regexp.MustCompile(pattern)
 	}
@@ -376,9 +377,30 @@ func TestInterrupted(t *testing.T) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	})
-	_, err := Run(ctx, files(t, "  - {name: a, request: x, expect: {text: x}}"), Options{Build: s.build, Printer: Formats["text"](b), Now: time.Now})
+	all, err := Run(ctx, files(t, "  - {name: a, request: x, expect: {text: x}}"), Options{Build: s.build, Printer: Formats["text"](b), Redact: hide, Now: time.Now})
 	if !errors.Is(err, gone) || b.Len() > 0 || s.saved != 0 || s.open != 0 {
 		t.Errorf("%v %q", err, b)
+	}
+	if len(all) != 1 || !all[0].Unsaved || len(all[0].Cases) != 1 || all[0].Cases[0].Status != Broken || !strings.Contains(all[0].Cases[0].Failures[0].What, "a signal") {
+		t.Errorf("a report would say %+v %+v", all[0], all[0].Cases[0])
+	}
+}
+
+// A jq program without an end is ended, and says why in words that are not Go's.
+func TestEndlessQuery(t *testing.T) {
+	query, err := gojq.Parse("def f: f; f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("the case took too long")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	if _, err := value(ctx, code, nil); !errors.Is(err, gone) {
+		t.Error(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,8 +198,10 @@ func explained(err error, data []byte) error {
 	return err
 }
 
-// write puts data in the place of file, all of it or nothing.
+// write puts data in the place of file, all of it or nothing. The mode of a file that
+// is there stays.
 func write(file string, data []byte) (err error) {
+	file = behind(file)
 	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600
 	if err != nil {
 		return err
@@ -209,10 +212,50 @@ func write(file string, data []byte) (err error) {
 		}
 	}()
 	_, err = temp.Write(data)
+	if info, there := os.Stat(file); there == nil && err == nil {
+		err = temp.Chmod(info.Mode().Perm())
+	}
 	if err = cmp.Or(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), file)
+}
+
+// CanRecord says why a recording cannot be written as file: there is no such folder,
+// nothing can be written into it, or something else than a recording has the name.
+func CanRecord(file string) error {
+	file = behind(file)
+	dir := filepath.Dir(file)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s", dir)
+	}
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", file)
+	case info.Size() > 0 && !isRecording(file):
+		return fmt.Errorf("%s is there and is no recording; name another file or remove it", file)
+	}
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*")
+	if err != nil {
+		return fmt.Errorf("nothing can be written into the folder %s: %w", dir, errors.Unwrap(err))
+	}
+	return errors.Join(temp.Close(), os.Remove(temp.Name()))
+}
+
+// behind is the file that a symbolic link leads to, which stays one.
+func behind(file string) string {
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		return target
+	}
+	return file
+}
+
+func isRecording(file string) bool {
+	_, err := Load(file, Options{Redact: unchanged})
+	return err == nil
 }
 
 // encode gives the bytes of a recording.
@@ -222,13 +265,11 @@ func encode(exchanges []*written) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	err := enc.Encode(recording{Version: version, Exchanges: exchanges})
-	if b.Len() > maxSize {
-		err = errTooLarge // [Load] would say so
-	}
 	return b.Bytes(), err
 }
 
-var errTooLarge = fmt.Errorf("the recording is larger than %d MiB; record fewer conversations at a time", maxSize>>20)
+// errTooLarge is what [Load] would say of the file.
+var errTooLarge = fmt.Errorf("the recording would be larger than %d MiB; record fewer conversations at a time", maxSize>>20)
 
 // read gives the bytes of a recording.
 func read(file string) (data []byte, err error) {

@@ -72,7 +72,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 	t.Run("good", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "good.json")
-		if err := os.WriteFile(path, []byte(second(`{"after":1,"tools":[],"system":[],"output_schema":null}`, reply)), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("\ufeff"+second(`{"after":1,"tools":[],"system":[],"output_schema":null}`, reply)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		p := load(t, path, open)
@@ -151,30 +151,36 @@ func TestClose(t *testing.T) {
 		hear(t.Context(), m, ask(user("unrecorded")))
 	}
 	info, err := os.Stat(file)
-	if err != nil || info.Mode().Perm() != 0o600 || strings.Contains(content(t, file), "unrecorded") {
+	if err != nil || info.Mode().Perm() != 0o644 || strings.Contains(content(t, file), "unrecorded") {
 		t.Errorf("%v %v", info.Mode(), err)
+	}
+	if info, err := os.Stat(recordedAnew(t)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a new file: %v %v", info.Mode(), err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
 
+// recordedAnew is a recording where there was none.
+func recordedAnew(t *testing.T) string {
+	t.Helper()
+	file, _ := record(t, open, always(one(says("x"))...), ask())
+	return file
+}
+
 func TestCloseSaysWhatFailed(t *testing.T) {
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
-	nested := strings.Repeat("[", 990) + strings.Repeat("]", 990) // 2 MB when it is indented
-	large := strings.Repeat("0123456789abcdef", 1<<20)            // 16 MiB
 	cases := map[string]struct {
 		file string
 		req  *model.Request
 		said []said
 		want string
 	}{
-		"no folder":           {"no/such/r.json", ask(), one(says("x")), "no/such"},
-		"odd request":         {"r.json", ask(calls(&genai.FunctionCall{Name: "f", Args: map[string]any{"n": math.NaN()}}).Content), one(says("x")), "agent a: message 1: json: unsupported value"},
-		"odd reply":           {"r.json", ask(), one(&model.Reply{Opaque: []byte(deep)}), "agent a: opaque: JSON is nested more than 1000 levels deep"},
-		"broken reply":        {"r.json", ask(), one(&model.Reply{Opaque: []byte("{")}), "agent a: opaque: "},
-		"too large":           {"r.json", ask(), []said{{notice: large}, {reply: says("x")}}, "larger than 64 MiB"},
-		"too large as a file": {"r.json", ask(), one(&model.Reply{Opaque: []byte("[" + strings.Repeat(nested+",", 7) + nested + "]")}), "larger than 64 MiB"},
+		"no folder":    {"no/such/r.json", ask(), one(says("x")), "no/such"},
+		"odd request":  {"r.json", ask(calls(&genai.FunctionCall{Name: "f", Args: map[string]any{"n": math.NaN()}}).Content), one(says("x")), "agent a: message 1: json: unsupported value"},
+		"odd reply":    {"r.json", ask(), one(&model.Reply{Opaque: []byte(deep)}), "agent a: opaque: JSON is nested more than 1000 levels deep"},
+		"broken reply": {"r.json", ask(), one(&model.Reply{Opaque: []byte("{")}), "agent a: opaque: "},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -254,4 +260,52 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLinksStay(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "r.json"), filepath.Join(t.TempDir(), "link.json")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
+		t.Skip(err)
+	}
+	r := replay.NewRecorder(link, open)
+	hear(t.Context(), r.Around("a", always(one(says("x"))...)), ask())
+	if err := errors.Join(replay.CanRecord(link), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != file || content(t, file) == "" {
+		t.Errorf("the link leads to %s: %v", target, err)
+	}
+}
+
+func TestCanRecord(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, data string, mode os.FileMode) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(data), mode); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for file, want := range map[string]string{
+		recordedAnew(t):                                  "",
+		path("empty", "", 0o600):                         "",
+		filepath.Join(dir, "new"):                        "",
+		path("agent.yaml", "name: a", 0o600):             "agent.yaml is there and is no recording",
+		path("other.json", `{"version":1,"x":2}`, 0o600): "other.json is there and is no recording",
+		filepath.Join(dir, "none", "x"):                  "there is no folder " + filepath.Join(dir, "none"),
+		filepath.Join(dir, "empty", "x"):                 "there is no folder " + filepath.Join(dir, "empty"),
+		dir:                                              "is no file",
+		filepath.Join(dir, strings.Repeat("x", 254)):     "nothing can be written into the folder " + dir, // the name beside it is too long
+	} {
+		before, _ := os.ReadDir(filepath.Dir(file))
+		err := replay.CanRecord(file)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", file, err)
+		}
+		if after, _ := os.ReadDir(filepath.Dir(file)); len(after) != len(before) {
+			t.Errorf("%s: left behind: %v", file, after)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -119,6 +120,56 @@ func TestNumbersAndBytesThatAreSecrets(t *testing.T) {
 	}
 	if h := hear(t.Context(), load(t, file, o).Model("a"), ask()); h.err != nil {
 		t.Error(h.err)
+	}
+}
+
+// TestSecretsInBase64: whatever stands before and after a secret, and where the lines
+// break; in a text, in pieces of one, and as bytes that are no text.
+func TestSecretsInBase64(t *testing.T) {
+	const secret = "hunter2hunter2"
+	o := replay.Options{Redact: strings.NewReplacer(secret, "[redacted]").Replace}
+	var forms []string
+	for before := range 4 {
+		for after := range 3 {
+			plain := []byte(strings.Repeat("<", before) + secret + strings.Repeat("?", after))
+			for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+				forms = append(forms, enc.EncodeToString(plain))
+			}
+		}
+	}
+	for _, form := range forms {
+		for _, in := range []string{form, "key: " + form + ".", "/path/" + form + "/more", "data:text/plain;base64," + form + "\nand more", form[:7] + "\n" + form[7:]} {
+			reply := says("got " + in)
+			reply.Content.Parts = append(reply.Content.Parts, &genai.Part{InlineData: &genai.Blob{MIMEType: "application/zip", Data: []byte("\xff\xfe" + secret + "\xff")}})
+			pieces := []said{{reply: &model.Reply{Partial: true, Content: text("model", in[:len(in)/2])}}, {reply: &model.Reply{Partial: true, Content: text("model", in[len(in)/2:])}}, {reply: reply}}
+			file, _ := record(t, o, always(pieces...), ask(user(in)))
+			got := content(t, file)
+			for _, word := range strings.FieldsFunc(in, func(r rune) bool { return strings.ContainsRune(" .:;,\n/=", r) }) {
+				if len(word) > 8 && strings.Contains(form, word) && strings.Contains(got, word) {
+					t.Errorf("%q stands in the file as %q:\n%s", in, word, got)
+				}
+			}
+			if strings.Contains(got, "dW50ZXIyaHVudGVy") || strings.Contains(got, "aHVudGVyMmh1bnRlcj") || strings.Contains(got, "h1bnRlcjJodW50ZX") { // the three that its bytes have
+				t.Errorf("the bytes stand in the file:\n%s", got)
+			}
+			if h := hear(t.Context(), load(t, file, o).Model("a"), ask(user(in))); h.err != nil {
+				t.Errorf("%q does not play: %v", in, h.err)
+			}
+		}
+	}
+	// A key of another length is the same request.
+	lookup := func(key string) *model.Request {
+		return ask(user("k: " + base64.StdEncoding.EncodeToString([]byte("user:"+key))))
+	}
+	o.Redact = strings.NewReplacer(secret, "[redacted]", "correct horse", "[redacted]").Replace
+	file, _ := record(t, o, always(one(says("x"))...), lookup(secret))
+	if h := hear(t.Context(), load(t, file, o).Model("a"), lookup("correct horse")); h.err != nil {
+		t.Error(h.err)
+	}
+	innocent := "eW91IGFyZSB3ZWxjb21l and \n\r\n\n\n\n\n\n\n\n a/very/long/path-to_something"
+	file, _ = record(t, o, always(one(says(innocent))...), ask(user(innocent)))
+	if h := hear(t.Context(), load(t, file, o).Model("a"), ask(user(innocent))); h.err != nil || h.last.Content.Parts[0].Text != innocent {
+		t.Errorf("innocent text is changed: %v", h.Events)
 	}
 }
 

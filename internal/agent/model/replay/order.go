@@ -79,6 +79,25 @@ func link(all []*arranged) {
 	}
 }
 
+// sizeOf is what an exchange adds to the file, or a little more. replied has where the
+// conversations stand that it may go on from, by agent and place, with and without
+// head.
+func sizeOf(x *exchange, replied map[key]bool) (int, error) {
+	k := key{agent: x.request.agent}
+	for k.at = x.request.at; k.at != nil && !replied[k]; k.at = k.at.parent {
+		continue
+	}
+	other := &head{system: "\x00", tools: "\x00", hosted: "\x00", schema: "\x00"} // nobody has it, so all is written
+	if k.head = x.request.head; replied[k] {
+		other = k.head
+	}
+	own := *x
+	own.number = maxSize // no number has more digits
+	before := &arranged{exchange: &exchange{request: key{head: other}, number: maxSize}}
+	data, err := encode([]*written{(&arranged{exchange: &own, after: before, fresh: x.request.at.since(k.at)}).write()})
+	return len(data), err
+}
+
 // question is the key of a question that the model asked at this place.
 func (x *arranged) question(text string) key {
 	k := x.request

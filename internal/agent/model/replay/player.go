@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,10 +36,10 @@ func Load(file string, o Options) (*Player, error) {
 		return nil, err
 	}
 	p := &Player{
-		name: filepath.Base(file), scrub: scrubber{o.Redact}, tree: newTree(),
+		name: filepath.Base(file), scrub: scrubber{Hiding(o.Redact)}, tree: newTree(),
 		equal: make(map[key][]*exchange), played: make(map[key]int),
 	}
-	if err := p.load(data); err != nil {
+	if err := p.load(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return p, nil

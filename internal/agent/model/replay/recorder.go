@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -13,22 +14,28 @@ import (
 
 // Recorder records what passes between agents and their models. It is safe for
 // concurrent use. All of it is kept in memory until [Recorder.Close].
+//
+// It stops before an exchange that would make the file larger than [Load] takes, or
+// that cannot be written down: [Options].Stopped is told then and there.
 type Recorder struct {
-	file  string
-	scrub scrubber
+	file    string
+	scrub   scrubber
+	stopped func(error)
+	most    int // bytes of the file
 
 	mu        sync.Mutex
 	tree      *tree
 	exchanges []*exchange
-	size      int // estimated bytes of outcomes
+	replied   map[key]bool // see room
+	size      int          // the file's, or a little more
 	begun     int
-	err       error // the first; nothing is recorded after it
+	err       error // why nothing more is recorded
 	closed    bool
 }
 
 // NewRecorder makes a recorder whose Close writes file.
 func NewRecorder(file string, o Options) *Recorder {
-	r := &Recorder{file: file, scrub: scrubber{o.Redact}, tree: newTree()}
+	r := &Recorder{file: file, scrub: scrubber{Hiding(o.Redact)}, stopped: o.Stopped, most: maxSize, tree: newTree(), replied: make(map[key]bool)}
 	if o.Redact == nil {
 		r.err = errNoRedact
 	}
@@ -43,11 +50,19 @@ func (r *Recorder) Around(agent string, m model.Model) model.Model {
 	return &recorded{r, agent, m}
 }
 
-// Close writes the file, mode 0600, in the place of one that is there. Where
-// nothing was recorded it writes nothing. An error says why there is no recording:
-// it grew beyond 64 MiB, an exchange could not be written down, or the file; one that
-// was there before stays as it is. Further calls give the same error, and models that
-// still run go on unrecorded.
+// Err says why recording has stopped; nil while it goes on.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Close writes the file, in the place of one that is there, whose mode it takes over;
+// a new one has the mode 0600, since nobody has read yet what was said. Where nothing
+// was recorded it writes nothing. An error says that the file could not be written,
+// and an earlier one stays as it is; or why recording stopped, and the file has what
+// was recorded before. Further calls give the same error, and models that still run
+// go on unrecorded.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,44 +70,50 @@ func (r *Recorder) Close() error {
 		return r.err
 	}
 	r.closed = true
-	if r.err == nil && len(r.exchanges) > 0 {
-		data, err := encode(arrange(r.exchanges))
+	if n := len(r.exchanges); n > 0 {
+		data, err := r.data()
 		if err == nil {
 			err = write(r.file, data)
 		}
-		if err != nil {
-			r.err = fmt.Errorf("recording %s: %w", r.file, err)
+		switch {
+		case err != nil:
+			r.err = errors.Join(r.err, fmt.Errorf("recording %s: %w", r.file, err))
+		case r.err != nil:
+			r.err = fmt.Errorf("%w; the %d before it are recorded", r.err, n)
 		}
 	}
-	r.tree, r.exchanges = nil, nil
+	r.tree, r.exchanges, r.replied = nil, nil, nil
 	return r.err
 }
 
 // add takes an exchange into the recording; err is why it cannot be a part of it, and
 // ends the recording.
 func (r *Recorder) add(t *taking, o outcome, err error) {
+	if err = r.tryAdd(t, o, err); err != nil && r.stopped != nil {
+		r.stopped(err)
+	}
+}
+
+// tryAdd gives an error if recording stops here.
+func (r *Recorder) tryAdd(t *taking, o outcome, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.err != nil {
-		return
+		return nil
 	}
 	if err == nil {
 		err = r.keep(t, o)
 	}
 	if err != nil {
-		r.err = fmt.Errorf("recording %s stopped at a reply to agent %s: %w", r.file, t.agent, err)
-		r.tree, r.exchanges = newTree(), nil
+		r.err = fmt.Errorf("recording %s stopped at exchange %d, a reply to agent %s: %w", r.file, len(r.exchanges)+1, t.agent, err)
 	}
+	return r.err
 }
 
-// keep adds an exchange. r.mu is held.
+// keep adds an exchange, if there is room for it. r.mu is held.
 func (r *Recorder) keep(t *taking, o outcome) error {
 	x := &exchange{request: r.tree.insert(t.agent, r.tree.root, t.request), asked: t.request.asked, begun: t.begun, outcome: o}
-	r.exchanges = append(r.exchanges, x)
-	raw, err := marshal(o)
-	if err != nil {
-		return err
-	}
+	var err error
 	if x.then, err = r.tree.goOn(r.scrub, x.request.at, o.Reply); err != nil {
 		return err
 	}
@@ -101,11 +122,41 @@ func (r *Recorder) keep(t *taking, o outcome) error {
 			return err
 		}
 	}
-	r.size += 256 + len(raw) + len(x.asked) + len(x.asks) + len(x.request.answer)
-	if r.size+r.tree.size > maxSize {
-		return errTooLarge
+	return r.room(x)
+}
+
+// room adds an exchange, or says that the file would become too large. What each
+// adds to the file is known without the others but for what it leaves out, which is
+// what those before it said: so the sum is kept, and the file is made to be sure when
+// the sum comes to the bound.
+func (r *Recorder) room(x *exchange) error {
+	size, err := sizeOf(x, r.replied)
+	if err != nil {
+		return err
+	}
+	r.exchanges = append(r.exchanges, x)
+	if r.size += size; r.size > r.most {
+		data, err := r.data()
+		if err != nil {
+			r.exchanges = r.exchanges[:len(r.exchanges)-1]
+			return err
+		}
+		r.size = len(data)
+	}
+	if x.then != nil {
+		r.replied[key{agent: x.request.agent, at: x.then}] = true
+		r.replied[key{agent: x.request.agent, at: x.then, head: x.request.head}] = true
 	}
 	return nil
+}
+
+// data is the file.
+func (r *Recorder) data() ([]byte, error) {
+	data, err := encode(arrange(r.exchanges))
+	if err == nil && len(data) > r.most {
+		err = errTooLarge
+	}
+	return data, err
 }
 
 // recorded is a model that is recorded.

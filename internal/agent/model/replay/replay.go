@@ -5,8 +5,8 @@
 //
 // Start with [NewRecorder] and [Load]. file.go is the form of a recording,
 // scrub.go and request.go are what requests are compared by, tree.go holds the
-// conversations, order.go gives a recording its order, difference.go and lines.go
-// say why a request is not in it.
+// conversations, order.go gives a recording its order, closest.go says why a request
+// is not in it, with package difference.
 //
 // # How requests are compared
 //
@@ -32,7 +32,7 @@ import "errors"
 
 const (
 	version = 1
-	// maxSize bounds a recording, in memory and as a file.
+	// maxSize bounds a recording as a file, and so what it takes in memory.
 	maxSize = 64 << 20
 	// maxInline is how much inline data of a request is kept as it is.
 	maxInline = 4 << 10
@@ -42,9 +42,12 @@ const (
 
 // Options are what recordings need from outside.
 type Options struct {
-	// Redact takes secrets out of a text; required. What it gives holds none, so that
-	// giving it that again changes nothing.
+	// Redact takes secrets out of a text, or of bytes that are none; required. What it
+	// gives holds none, so that giving it that again changes nothing. Those that stand
+	// in base64 are found by its means, too.
 	Redact func(string) string
+	// Stopped, if not nil, is told when recording stops before its end, and why.
+	Stopped func(error)
 }
 
 var errNoRedact = errors.New("replay: Options.Redact is missing")

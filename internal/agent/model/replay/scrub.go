@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 )
@@ -17,6 +16,12 @@ import (
 // scrubber takes out what must not be in a recording, and what would differ from
 // run to run.
 type scrubber struct{ redact func(string) string }
+
+// Hiding is what recordings do to texts: what redact takes out, and it takes out of
+// words in base64 too.
+func Hiding(redact func(string) string) func(text string) string {
+	return func(text string) string { return redactBase64(redact(text), redact) }
+}
 
 // rewrite passes every string of a JSON value through text, those of keys too, and
 // every number: one that text changes becomes a string. All else stays as it is,
@@ -150,13 +155,11 @@ func (s scrubber) content(c *genai.Content, change func(*genai.Part)) (json.RawM
 	return raw, nil
 }
 
-// data is bytes without secrets, neither in their text nor in the form in which JSON
+// data is bytes without secrets, neither in themselves nor in the form in which JSON
 // holds them.
 func (s scrubber) data(b []byte) []byte {
-	if utf8.Valid(b) {
-		if text := string(b); s.redact(text) != text {
-			b = []byte(s.redact(text))
-		}
+	if text := string(b); s.redact(text) != text {
+		b = []byte(s.redact(text))
 	}
 	if text := base64.StdEncoding.EncodeToString(b); s.redact(text) != text {
 		return []byte("[redacted]")

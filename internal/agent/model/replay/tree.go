@@ -12,7 +12,6 @@ type tree struct {
 	nodes []*node // parents before children
 	next  map[step]*node
 	heads map[head]*head
-	size  int // estimated bytes
 }
 
 type node struct {
@@ -60,7 +59,6 @@ func (t *tree) add(from *node, c content) *node {
 	}
 	n := &node{content: c, parent: from, place: len(t.nodes), depth: from.depth + 1}
 	t.next[s], t.nodes = n, append(t.nodes, n)
-	t.size += 256 + len(c.json)
 	return n
 }
 
@@ -70,7 +68,6 @@ func (t *tree) head(h head) *head {
 		return own
 	}
 	t.heads[h] = &h
-	t.size += 128 + len(h.system) + len(h.tools) + len(h.hosted) + len(h.schema)
 	return &h
 }
 

@@ -1,4 +1,4 @@
-package replay
+package difference
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 const (
 	maxLines = 20
 	maxBytes = 1500
+	maxNames = 300
 	maxLine  = 160
 	maxHunk  = 6 // of either side, at one place
 	// maxTable bounds the work for a difference that is as short as can be; beyond it
