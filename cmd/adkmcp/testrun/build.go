@@ -15,6 +15,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model/replay"
 	"github.com/adkmcp/adkmcp/internal/config"
 	"github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 	"github.com/adkmcp/adkmcp/internal/config/testfile"
 )
 
@@ -88,7 +89,7 @@ func (b *builder) build(ctx context.Context, f *testfile.File, around trial.Arou
 	}
 	built := &trial.Built{Config: cfg, Runner: h.Residents[0].Runner, Save: t.save(), Close: h.Close}
 	err = h.Residents[0].NotReady
-	if err == nil && f.Judge != nil {
+	if err == nil && f.Judge.Agent != nil {
 		err = b.addJudge(built, f, t, judge)
 	}
 	if err != nil {
@@ -102,17 +103,34 @@ func unusable(file string) error { return fmt.Errorf("the agent file %s cannot b
 
 // load reads an agent file.
 func (b *builder) load(file string) (*config.Agent, error) {
-	agents, problems, err := load.Agents([]string{file}, load.Options{LookupEnv: b.LookupEnv, Logger: b.log, Unasked: !b.Live})
+	agents, problems, err := load.Agents([]string{file}, b.loading())
 	if err != nil {
 		return nil, err
 	}
 	if problems.HasErrors() || len(agents) != 1 {
 		return nil, errors.Join(b.report(problems), unusable(file))
 	}
-	b.secrets = append(b.secrets, house.Secrets(agents)...)
+	b.addSecrets(agents[0])
+	return agents[0], nil
+}
+
+func (b *builder) loading() load.Options {
+	return load.Options{LookupEnv: b.LookupEnv, Logger: b.log, Unasked: !b.Live}
+}
+
+// model is a [testfile.ReadModel].
+func (b *builder) model(doc *strictyaml.Document, key string) (*config.Agent, strictyaml.Problems, error) {
+	cfg, problems, err := load.Model(doc, key, b.loading())
+	if err == nil {
+		b.addSecrets(cfg)
+	}
+	return cfg, problems, err
+}
+
+func (b *builder) addSecrets(cfg *config.Agent) {
+	b.secrets = append(b.secrets, house.Secrets([]*config.Agent{cfg})...)
 	b.redact = replay.Hiding(config.NewRedactor(b.secrets).Text)
 	b.Secrets(b.secrets)
-	return agents[0], nil
 }
 
 // addJudge makes the judge, which is played or recorded as the agents are.
@@ -121,7 +139,7 @@ func (b *builder) addJudge(built *trial.Built, f *testfile.File, t *tape, record
 		built.Judge = b.byCase(trial.JudgeName, t.player.Model)
 		return nil
 	}
-	m, err := house.NewModel(&config.Agent{Name: trial.JudgeName, File: f.Path, Model: *f.Judge, LookupEnv: built.Config.LookupEnv}, b.Now, b.log)
+	m, err := house.NewModel(f.Judge.Agent, b.Now, b.log)
 	if err != nil {
 		return fmt.Errorf("the judge: %w", err)
 	}
@@ -144,7 +162,11 @@ type tape struct {
 }
 
 func (b *builder) tape(f *testfile.File, cfg *config.Agent) (*tape, error) {
-	o := replay.Options{Redact: config.NewRedactor(house.Secrets([]*config.Agent{cfg})).Text}
+	agents := []*config.Agent{cfg}
+	if f.Judge.Agent != nil {
+		agents = append(agents, f.Judge.Agent)
+	}
+	o := replay.Options{Redact: config.NewRedactor(house.Secrets(agents)).Text}
 	if b.Live {
 		if err := replay.CanRecord(f.Recording); err != nil {
 			return nil, fmt.Errorf("the recording: %w", err)

@@ -67,7 +67,8 @@ func Run(ctx context.Context, o *Options, log *slog.Logger, paths []string) (pas
 	if err != nil {
 		return false, fmt.Errorf("--run: %w", err)
 	}
-	files, problems, err := testfile.LoadAll(paths)
+	b := &builder{Options: o, log: log}
+	files, problems, err := testfile.LoadAll(paths, b.model)
 	if err != nil {
 		return false, err
 	}
@@ -77,7 +78,6 @@ func Run(ctx context.Context, o *Options, log *slog.Logger, paths []string) (pas
 	if err := o.checkJUnit(); err != nil {
 		return false, err
 	}
-	b := &builder{Options: o, log: log}
 	all, err := trial.Run(ctx, files, trial.Options{Build: b.build, Select: only, Now: o.Now, Printer: printer(o.Out),
 		Begins: func(c *testfile.Case) { b.current = c.Name }, Redact: b.hide})
 	for _, of := range all {

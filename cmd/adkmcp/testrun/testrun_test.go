@@ -180,6 +180,48 @@ tools: [{name: get, description: x, http: {url: "https://example.com", auth: {be
 	}
 }
 
+// A judge is written as an agent's model is: its key may come from a variable, or from
+// .env beside the test file. Nothing keeps or shows it, and a replay wants it not.
+func TestJudgeWithAKeyOfItsOwn(t *testing.T) {
+	const own = "canary0key-of-the-judge"
+	for name, given := range map[string]struct{ env, dotenv string }{"variable": {own, ""}, ".env": {"", "JUDGE_KEY=" + own}} {
+		t.Run(name, func(t *testing.T) {
+			live := service(t, g.Say(`{"pass": false, "reason": "your key is `+own+`"}`))
+			write(t, map[string]string{
+				"greeter.yaml": "name: greeter\ninstruction: Greet.\nmodel: {provider: scripted, script: [{steps: [{reply: Hello.}]}]}\n",
+				"greeter.test.yaml": fmt.Sprintf("judge: {name: gemini-3-flash, base_url: %s, api_key: \"${JUDGE_KEY}\"}\n", live.URL) +
+					"cases: [{name: greets, request: Hello, expect: {judge: is kind}}]",
+				".env": given.dotenv,
+			})
+			env := map[string]string{}
+			if given.env != "" {
+				env["JUDGE_KEY"] = given.env
+			}
+			passed, out, err := test(t, env, Options{Live: true, JUnit: "report.xml"})
+			if err != nil || passed || len(live.Requests()) != 1 {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if got := live.Requests()[0].Header.Get("X-Goog-Api-Key"); got != own {
+				t.Errorf("the key was %q", got)
+			}
+			for _, text := range []string{out, read(t, "report.xml"), read(t, "greeter.recording.json")} {
+				if strings.Contains(text, own) || !strings.Contains(text, "your key is [redacted]") {
+					t.Error(text)
+				}
+			}
+			if err := os.Remove(".env"); err != nil {
+				t.Fatal(err)
+			}
+			if passed, out, err := test(t, nil, Options{}); err != nil || passed || !strings.Contains(out, "your key is [redacted]") {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if _, out, err := test(t, nil, Options{Live: true}); err == nil || !strings.Contains(out, "error: judge.api_key: the environment variable JUDGE_KEY is not set") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
 // What cannot be written is found out before a model is asked, and what is no
 // recording or report of ours stays what it is.
 func TestWhatCannotBeWritten(t *testing.T) {

@@ -196,10 +196,10 @@ func (r *run) run(ctx context.Context) (err error) {
 }
 
 // Recorded says what of a file has to be recorded: the agent with those that are
-// its tools, if any of them asks a model, and the judge. What is played from a
+// its tools, if any of them asks a model, and the file's judge. What is played from a
 // script or a recording needs no other one.
 func Recorded(f *testfile.File, cfg *config.Agent) (agents, judge bool) {
-	return recordedIn(cfg), f.Judge != nil && recorded(f.Judge)
+	return recordedIn(cfg), f.Judge.Agent != nil && recorded(&f.Judge.Model)
 }
 
 func recordedIn(cfg *config.Agent) bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 	"github.com/adkmcp/adkmcp/internal/config/testfile"
 )
 
@@ -172,6 +173,11 @@ func (s *stand) build(_ context.Context, f *testfile.File, around Around) (*Buil
 	}, nil
 }
 
+// judged gives a judge of whatever model.
+func judged(*strictyaml.Document, string) (*config.Agent, strictyaml.Problems, error) {
+	return &config.Agent{}, nil, nil
+}
+
 // files loads test files from YAML; each is named by its number.
 func files(t *testing.T, texts ...string) []*testfile.File {
 	t.Helper()
@@ -185,7 +191,7 @@ func files(t *testing.T, texts ...string) []*testfile.File {
 				t.Fatal(err)
 			}
 		}
-		f, problems, err := testfile.Load(name + ".test.yaml")
+		f, problems, err := testfile.Load(name+".test.yaml", judged)
 		if err != nil || len(problems) > 0 {
 			t.Fatal(problems, err)
 		}
@@ -450,11 +456,11 @@ func TestRecorded(t *testing.T) {
 		want [2]bool // agents, judge
 	}{
 		{"a script", testfile.File{}, config.Agent{Model: scripted, Tools: inner(scripted)}, [2]bool{}},
-		{"a recording", testfile.File{Judge: &scripted}, config.Agent{Model: config.Model{Provider: config.Replay}}, [2]bool{}},
+		{"a recording", testfile.File{Judge: testfile.Judge{Agent: &config.Agent{Model: scripted}}}, config.Agent{Model: config.Model{Provider: config.Replay}}, [2]bool{}},
 		{"a model", testfile.File{}, config.Agent{Model: gemini}, [2]bool{true}},
 		{"a model of an inner agent", testfile.File{}, config.Agent{Model: scripted, Tools: inner(gemini)}, [2]bool{true}},
 		{"a fallback", testfile.File{}, config.Agent{Model: config.Model{Provider: config.Scripted, Fallback: []config.Model{gemini}}}, [2]bool{true}},
-		{"a judge", testfile.File{Judge: &gemini}, config.Agent{Model: scripted}, [2]bool{false, true}},
+		{"a judge", testfile.File{Judge: testfile.Judge{Agent: &config.Agent{Model: gemini}}}, config.Agent{Model: scripted}, [2]bool{false, true}},
 	} {
 		if agents, judge := Recorded(&c.file, &c.cfg); agents != c.want[0] || judge != c.want[1] {
 			t.Errorf("%s: %v %v", c.name, agents, judge)

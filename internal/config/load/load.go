@@ -1,10 +1,10 @@
 // Package load reads agent files and folders of them: it finds the files, puts
 // the environment in, has them checked, and reports every problem with its place.
 //
-// Start with [Agents], then read file.go: a file is decoded as the types of
-// package config say, resolved (env.go, servers.go) and checked (package check),
-// and so are the agents that are its tools (agents.go). What ADK writes in another
-// form is put into ours before (adk.go).
+// Start with [Agents], or [Model] for a model in another file, then read file.go: a
+// file is decoded as the types of package config say, resolved (env.go, servers.go)
+// and checked (package check), and so are the agents that are its tools (agents.go).
+// What ADK writes in another form is put into ours before (adk.go).
 // Validating and serving read files through the same call, so that a file means
 // the same to both.
 package load

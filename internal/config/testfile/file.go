@@ -4,7 +4,7 @@
 // Start with [File], then [LoadAll]; [Find] says which files a command line means.
 // The struct tags are the decoder's rules, as in package config, and what is
 // written in another form than its Go type says so in yaml.go. Variables of the
-// environment are not replaced: a case means the same everywhere.
+// environment are replaced in the judge's model only: a case means the same everywhere.
 package testfile
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/adkmcp/adkmcp/internal/config"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
 // File is one file of cases. It is immutable.
@@ -24,11 +25,18 @@ type File struct {
 	_ string `yaml:"$schema" doc:"The JSON Schema of this file, for the editor."`
 	_ any    `yaml:"x-*"`
 
-	Agent     string        `yaml:"agent" doc:"The agent's file, relative to this one; by default NAME.yaml beside it."`                                           // joined with the folder of Path
-	Recording string        `yaml:"recording" doc:"Where the model's replies are kept, relative to this file; by default NAME.recording.json beside it."`          // joined with the folder of Path
-	Judge     *config.Model `yaml:"judge" doc:"The model that expect.judge asks: a name, provider/name, or a mapping. The provider's own variables hold its key."` // nil for none
-	Cases     []Case        `yaml:"cases" required:"true" doc:"What is tried, one after the other, each in a conversation of its own."`
+	Agent     string `yaml:"agent" doc:"The agent's file, relative to this one; by default NAME.yaml beside it."`                                  // joined with the folder of Path
+	Recording string `yaml:"recording" doc:"Where the model's replies are kept, relative to this file; by default NAME.recording.json beside it."` // joined with the folder of Path
+	Judge     Judge  `yaml:"judge" doc:"The model that expect.judge asks, written as the model of an agent file."`
+	Cases     []Case `yaml:"cases" required:"true" doc:"What is tried, one after the other, each in a conversation of its own."`
 }
+
+// Judge is the agent whose model expect.judge asks; nil for none.
+type Judge struct{ *config.Agent }
+
+// ReadModel reads the model that a key at the top of a file names, as that of an agent
+// file. It gives an agent that has it. Problems are at their places in the file.
+type ReadModel func(doc *strictyaml.Document, key string) (*config.Agent, strictyaml.Problems, error)
 
 // Case is one conversation and what is expected of it.
 type Case struct {

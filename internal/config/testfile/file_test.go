@@ -12,6 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+
+	"github.com/adkmcp/adkmcp/internal/config"
+	agents "github.com/adkmcp/adkmcp/internal/config/load"
+	"github.com/adkmcp/adkmcp/internal/config/strictyaml"
 )
 
 // write puts files into a folder that the test works in, so that paths in
@@ -31,9 +35,14 @@ func write(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
+// model reads a judge's model as the program does.
+func model(doc *strictyaml.Document, key string) (*config.Agent, strictyaml.Problems, error) {
+	return agents.Model(doc, key, agents.Options{LookupEnv: func(name string) (string, bool) { return "canary-" + name, name == "SET" }})
+}
+
 func load(t *testing.T, path string) (*File, string) {
 	t.Helper()
-	f, problems, err := Load(path)
+	f, problems, err := Load(path, model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +96,7 @@ func TestLoad(t *testing.T) {
 	if problems != "" {
 		t.Fatal(problems)
 	}
-	if f.Path != "d/x.test.yaml" || f.Agent != "d/sub/dice.yaml" || f.Recording != "d/rec/dice.json" || f.Judge.Provider != "gemini" || *f.Judge.Temperature != 0 || f.Judge.Timeout == 0 {
+	if f.Path != "d/x.test.yaml" || f.Agent != "d/sub/dice.yaml" || f.Recording != "d/rec/dice.json" || f.Judge.Model.Provider != "gemini" || *f.Judge.Model.Temperature != 0 || f.Judge.Model.Timeout == 0 {
 		t.Errorf("%+v", f)
 	}
 	first := f.Cases[0]
@@ -129,7 +138,7 @@ func TestDefaults(t *testing.T) {
 	write(t, map[string]string{"a.yml": "", "a.test.yaml": one, "b.json": "", "b.TEST.json": `{"cases": [{"name": "a", "request": "x", "expect": {"text": "x"}}]}`})
 	for path, want := range map[string]string{"a.test.yaml": "a.yml a.recording.json", "b.TEST.json": "b.json b.recording.json"} {
 		f, problems := load(t, path)
-		if got := f.Agent + " " + f.Recording; got != want || problems != "" || f.Judge != nil {
+		if got := f.Agent + " " + f.Recording; got != want || problems != "" || f.Judge.Agent != nil {
 			t.Errorf("%s: %s\n%s", path, got, problems)
 		}
 	}
@@ -193,7 +202,14 @@ func TestProblems(t *testing.T) {
 		{"a judge that is not here", "judge: host\n" + one("request: x", "expect: {judge: is nice}"),
 			"x.test.yaml:1:8: error: judge: a test has no calling host whose model could judge (name another model)"},
 		{"a judge with a variable", "judge: {name: gemini-x, api_key: \"${KEY}\"}\n" + one("request: x", "expect: {judge: is nice}"),
-			"x.test.yaml:1:34: error: judge.api_key: variables are not replaced in test files (leave it out: the provider's own variables are read, such as GEMINI_API_KEY)"},
+			"x.test.yaml:1:34: error: judge.api_key: the environment variable KEY is not set (set it, put it into .env beside the file, or write ${KEY:-default})"},
+		{"a judge with a variable that is set", "judge: {name: gemini-x, api_key: \"${SET}\"}\n" + one("request: x", "expect: {judge: is nice}"), ""},
+		{"a setting that the judge's provider has not", "judge: {name: gpt-5, top_k: 3}\n" + one("request: x", "expect: {judge: is nice}"),
+			"x.test.yaml:1:29: error: judge.top_k: the provider openai has no top_k (remove it)"},
+		{"a judge that falls back on what is not here", "judge: {name: gemini-x, fallback: [host]}\n" + one("request: x", "expect: {judge: is nice}"),
+			"x.test.yaml:1:8: error: judge: a test has no calling host whose model could judge (name another model)"},
+		{"a variable elsewhere", "judge: gemini-x\nagent: ${SET}.yaml\n" + one("request: x", "expect: {judge: is nice}"),
+			"x.test.yaml:2:8: error: agent: there is no file ${SET}.yaml"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -246,7 +262,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestUnreadable(t *testing.T) {
-	if _, _, err := Load(filepath.Join(t.TempDir(), "x.test.yaml")); err == nil || !strings.HasPrefix(err.Error(), "cannot read ") {
+	if _, _, err := Load(filepath.Join(t.TempDir(), "x.test.yaml"), model); err == nil || !strings.HasPrefix(err.Error(), "cannot read ") {
 		t.Error(err)
 	}
 }
@@ -254,11 +270,11 @@ func TestUnreadable(t *testing.T) {
 func TestLoadAll(t *testing.T) {
 	const one = "cases: [{name: a, request: x, expect: {text: x}}]"
 	write(t, map[string]string{"a.yaml": "", "a.test.yaml": one, "b.yaml": "", "b.test.yaml": one + "\ncase: 1\n", "c.test.yaml": ""})
-	files, problems, err := LoadAll([]string{"."})
+	files, problems, err := LoadAll([]string{"."}, model)
 	if len(files) != 2 || len(problems) != 2 || err != nil || files[1].Agent != "b.yaml" {
 		t.Error(files, problems, err)
 	}
-	if files, _, err := LoadAll([]string{".", "d.yaml"}); files != nil || err == nil {
+	if files, _, err := LoadAll([]string{".", "d.yaml"}, model); files != nil || err == nil {
 		t.Error(files, err)
 	}
 }

@@ -104,7 +104,7 @@ func reason(err error) error {
 }
 
 // LoadAll reads the test files that paths mean; see [Find] and [Load].
-func LoadAll(paths []string) ([]*File, strictyaml.Problems, error) {
+func LoadAll(paths []string, model ReadModel) ([]*File, strictyaml.Problems, error) {
 	found, err := Find(paths)
 	if err != nil {
 		return nil, nil, err
@@ -112,7 +112,7 @@ func LoadAll(paths []string) ([]*File, strictyaml.Problems, error) {
 	var files []*File
 	var problems strictyaml.Problems
 	for _, path := range found {
-		f, ps, err := Load(path)
+		f, ps, err := Load(path, model)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -126,7 +126,7 @@ func LoadAll(paths []string) ([]*File, strictyaml.Problems, error) {
 
 // Load reads one test file. Whoever runs the cases has to see first that the
 // problems have no errors. The error means that the file cannot be read at all.
-func Load(path string) (*File, strictyaml.Problems, error) {
+func Load(path string, model ReadModel) (*File, strictyaml.Problems, error) {
 	data, err := read(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read %s: %w", path, reason(err))
@@ -138,6 +138,9 @@ func Load(path string) (*File, strictyaml.Problems, error) {
 	f := &File{Path: path}
 	problems = append(problems, newDecoder().Decode(doc, f)...)
 	l := &loader{doc: doc, file: f}
+	if err := l.readJudge(model); err != nil {
+		return nil, nil, err
+	}
 	l.resolve()
 	l.checkNames()
 	l.checkJudge()
@@ -185,9 +188,6 @@ func (l *loader) resolve() {
 	} else if f.Agent = beside(name); f.Agent == "" {
 		l.errorf(nil, "name the agent's file: agent: FILE", "there is no agent file %s.yaml", name)
 	}
-	if f.Judge != nil {
-		f.Judge.Recording = l.below(f.Judge.Recording)
-	}
 }
 
 // below puts a path below the file's folder; an empty one stays.
@@ -216,11 +216,24 @@ func (l *loader) checkNames() {
 	}
 }
 
+// readJudge reads the judge's model, if there is one.
+func (l *loader) readJudge(model ReadModel) (err error) {
+	if l.doc.Root.Get("judge").IsNull() {
+		return nil
+	}
+	var problems strictyaml.Problems
+	l.file.Judge.Agent, problems, err = model(l.doc, "judge")
+	l.found = append(l.found, problems...)
+	return err
+}
+
 // checkJudge sees that there is a judge where one is asked, and that it can be.
 func (l *loader) checkJudge() {
-	if l.file.Judge != nil {
-		if l.file.Judge.Provider == config.Host {
-			l.errorf(at("judge"), "name another model", "a test has no calling host whose model could judge")
+	if judge := l.file.Judge.Agent; judge != nil {
+		for _, m := range append([]config.Model{judge.Model}, judge.Model.Fallback...) {
+			if m.Provider == config.Host {
+				l.errorf(at("judge"), "name another model", "a test has no calling host whose model could judge")
+			}
 		}
 		return
 	}

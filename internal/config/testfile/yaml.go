@@ -20,11 +20,14 @@ func Schema() ([]byte, error) {
 }
 
 func newDecoder() *strictyaml.Decoder {
-	return config.NewDecoder(func(c *strictyaml.Cursor, _ string) (string, bool) {
-		c.Errorf("leave it out: the provider's own variables are read, such as GEMINI_API_KEY", "variables are not replaced in test files")
-		return "", false
-	})
+	return config.NewDecoder(nil) // no field takes variables
 }
+
+// DecodeYAML reads nothing: [Load] has the model read as an agent file's.
+func (*Judge) DecodeYAML(*strictyaml.Cursor) {}
+
+// DescribeYAML is the schema of a model.
+func (*Judge) DescribeYAML(g *strictyaml.Generator) strictyaml.Object { return g.Of(config.Model{}) }
 
 // DecodeYAML reads a case.
 func (k *Case) DecodeYAML(c *strictyaml.Cursor) {
