@@ -93,7 +93,7 @@ var floorplan = []struct {
 	{"internal/serve", []string{"internal/config", "internal/config/jsonschema", "internal/agent", "internal/agent/answer", "internal/agent/model", "internal/agent/session", "internal/agent/artifact", "internal/serve/*"}},
 	{"cmd/adkmcp/mcphost", nil},
 	{"cmd/adkmcp/prompt", nil},
-	{"cmd/adkmcp/tape", []string{"cmd/adkmcp/house", "internal/agent/model/replay", "internal/config"}},
+	{"cmd/adkmcp/tape", []string{"cmd/adkmcp/house", "internal/agent/model/replay"}},
 	{"cmd/adkmcp/streams", []string{"internal/config"}},
 	{"cmd/adkmcp/house", []string{"internal/*", "internal/*/*", "internal/*/*/*"}},
 	{"cmd/adkmcp/byhand", []string{"cmd/adkmcp/show", "internal/agent", "internal/agent/session", "internal/tools"}},

@@ -128,15 +128,10 @@ func TestRecordingSpares(t *testing.T) {
 	if err := os.WriteFile(agent, []byte("name: a\ninstruction: x\nmodel: {provider: scripted, script: [{steps: [{reply: hi}]}]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	borrower := filepath.Join(dir, "borrower.yaml")
-	if err := os.WriteFile(borrower, []byte("name: b\ninstruction: x\nmodel: host\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct{ file, tape, says string }{
 		{agent, agent, "is no recording"},
 		{agent, filepath.Join(dir, "none", "x.json"), "there is no folder"},
 		{agent, dir, "is no file"},
-		{borrower, filepath.Join(dir, "x.json"), "calling host's model"},
 	} {
 		got := inStillWorld(t, map[string]string{}, "run", "--record", c.tape, c.file, "hello")
 		if got.code != exitUsage || !strings.Contains(got.stderr, c.says) || got.stdout != "" {
@@ -180,4 +175,36 @@ func mustRead(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestRecordingBorrowed records what a calling host's model says, and plays it where
+// there is no such host.
+func TestRecordingBorrowed(t *testing.T) {
+	dir := t.TempDir()
+	file, tape := filepath.Join(dir, "agent.yaml"), filepath.Join(dir, "tape.json")
+	text := "name: borrower\ninstruction: x\nmodel: host\ntools: [{name: look, description: Look., shell: [echo, all is quiet]}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startHost(t, command(t, nil, "adkmcp", "serve", "--record", tape, file))
+	h.send(strings.Replace(handshake, `"capabilities":{}`, `"capabilities":{"sampling":{"tools":{}}}`, 1))
+	h.await("2")
+	h.send(callOf(3, "borrower", "Is all well?"))
+	for _, content := range []string{`[{"type":"tool_use","id":"c1","name":"look","input":{}}]`, `{"type":"text","text":"All is well."}`} {
+		m, err := h.read()
+		for ; err == nil && m.Method != "sampling/createMessage"; m, err = h.read() {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"role":"assistant","model":"m","content":%s,"stopReason":"endTurn"}}`+"\n", m.ID, content))
+	}
+	if m, _ := h.await("3"); m.text() != "All is well." {
+		t.Errorf("%+v", m)
+	}
+	h.end()
+	if got := inStillWorld(t, map[string]string{}, "run", "--replay", tape, file, "Is all well?"); got.code != exitOK || !strings.Contains(got.stdout, "All is well.") {
+		t.Errorf("%+v", got)
+	}
 }

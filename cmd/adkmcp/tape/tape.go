@@ -12,7 +12,6 @@ import (
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
 	"github.com/adkmcp/adkmcp/internal/agent/model/replay"
-	"github.com/adkmcp/adkmcp/internal/config"
 )
 
 // Tape says whether what the models say is recorded, or played from a recording.
@@ -47,8 +46,8 @@ func (t *Tape) Insert(o *house.Options, redact func(string) string) (end func() 
 	case t.Record != "" && t.Replay != "":
 		return end, errors.New("--record and --replay exclude each other")
 	case t.Record != "":
-		if err := t.check(o.Agents); err != nil {
-			return end, err
+		if err := replay.CanRecord(t.Record); err != nil {
+			return end, fmt.Errorf("--record: %w", err)
 		}
 		r := replay.NewRecorder(t.Record, replay.Options{Redact: redact, Stopped: func(err error) {
 			o.Log.Warn("the models go on unrecorded", "error", err)
@@ -68,35 +67,4 @@ func (t *Tape) Insert(o *house.Options, redact func(string) string) (end func() 
 		o.Answer = p.Model
 	}
 	return end, nil
-}
-
-// check sees before anything is asked that the recording can be written, and that it
-// takes the place of nothing but another one.
-func (t *Tape) check(agents []*config.Agent) error {
-	if name := borrows(agents); name != "" {
-		return fmt.Errorf("--record: the agent %s has the calling host's model, of which nothing can be recorded: name another model", name)
-	}
-	if err := replay.CanRecord(t.Record); err != nil {
-		return fmt.Errorf("--record: %w", err)
-	}
-	return nil
-}
-
-// borrows names an agent that has the model of whoever calls; empty for none.
-func borrows(agents []*config.Agent) string {
-	for _, cfg := range agents {
-		for _, m := range append([]config.Model{cfg.Model}, cfg.Model.Fallback...) {
-			if m.Provider == config.Host {
-				return cfg.Name
-			}
-		}
-		for i := range cfg.Tools {
-			if inner := cfg.Tools[i].Agent; inner != nil {
-				if name := borrows([]*config.Agent{inner.Agent}); name != "" {
-					return name
-				}
-			}
-		}
-	}
-	return ""
 }

@@ -45,7 +45,9 @@ func NewRecorder(file string, o Options) *Recorder {
 // Around gives a model that passes everything on to m, unchanged, and records it as
 // the named agent's. An exchange whose consumer broke off, or whose context ended
 // before the last reply, is not recorded. It belongs around what tries again
-// ([model.Retrying]), so that a recording has no failures that passed.
+// ([model.Retrying]), so that a recording has no failures that passed. What a calling
+// host's model was asked is no exchange of its own: a step that it answered is recorded
+// as that of any other model, so that a replay asks no host.
 func (r *Recorder) Around(agent string, m model.Model) model.Model {
 	return &recorded{r, agent, m}
 }
@@ -169,7 +171,7 @@ type recorded struct {
 // Generate implements [model.Model].
 func (m *recorded) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Reply, error] {
 	return func(yield func(*model.Reply, error) bool) {
-		t := m.recorder.take(m.agent, req)
+		t := m.recorder.take(m.agent, unborrowed(req))
 		heard := *req
 		heard.Notice = func(text string) {
 			t.notice(text)
@@ -183,6 +185,16 @@ func (m *recorded) Generate(ctx context.Context, req *model.Request) iter.Seq2[*
 			}
 		}
 	}
+}
+
+// unborrowed is a request without the answer of the calling host's model.
+func unborrowed(req *model.Request) *model.Request {
+	if req.Asked == nil || req.Asked.Kind != model.Sampling {
+		return req
+	}
+	own := *req
+	own.Asked, own.Answer = nil, nil
+	return &own
 }
 
 // taking is an exchange while it is recorded.
@@ -226,7 +238,8 @@ func (t *taking) hear(r *model.Reply, err error) {
 	case t.over:
 	case err != nil:
 		t.end(outcome{Error: newFailure(err, t.recorder.scrub.redact)}, nil)
-	case r == nil: // against the rules of models; there is nothing to keep
+	case r == nil, // against the rules of models; there is nothing to keep
+		r.Suspend != nil && r.Suspend.Kind == model.Sampling: // the step comes again, answered
 		t.over = true
 	case r.Partial:
 		c, err := clone(r.Content)

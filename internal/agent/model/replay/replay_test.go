@@ -188,7 +188,7 @@ func TestReplayGivesWhatWasRecorded(t *testing.T) {
 		"problem": {ask(user("x")), one(&model.Reply{Content: text("model", "cut of"), FinishReason: "MAX_TOKENS",
 			Problem: &model.Error{Code: model.MaxTokens, Message: "cut", Reason: "MAX_TOKENS"}})},
 		"suspension": {ask(user("x")), one(&model.Reply{Model: "sampling", Usage: &model.Usage{Total: 7},
-			Suspend: &model.Suspension{Kind: model.Sampling, Message: "may I?", Payload: json.RawMessage(`{"z":[1.0],"a":2}`), Opaque: json.RawMessage(`"o"`)}})},
+			Suspend: &model.Suspension{Kind: model.Approval, Message: "may I?", Payload: json.RawMessage(`{"z":[1.0],"a":2}`), Opaque: json.RawMessage(`"o"`)}})},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -324,12 +324,12 @@ func TestSuspensionGoesOn(t *testing.T) {
 		return []*genai.Content{user("x"), c, {Role: "user", Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "find"}}}}}
 	}
 	asks := func(n int) *model.Suspension {
-		return &model.Suspension{Kind: model.Sampling, Message: fmt.Sprint("question ", n), Payload: json.RawMessage(`{"tool":"` + id + `"}`)}
+		return &model.Suspension{Kind: model.Approval, Message: fmt.Sprint("question ", n), Payload: json.RawMessage(`{"tool":"` + id + `"}`)}
 	}
 	request := func(n int, payload string) *model.Request {
 		req := ask(history()...)
 		if n > 0 {
-			req.Asked, req.Answer = asks(n), &model.Answer{ID: "run's " + id, Kind: model.Sampling, Action: model.Accept, Payload: json.RawMessage(payload)}
+			req.Asked, req.Answer = asks(n), &model.Answer{ID: "run's " + id, Kind: model.Approval, Action: model.Accept, Payload: json.RawMessage(payload)}
 			req.Asked.ID, req.Asked.CallID = "new "+id, id
 		}
 		return req
