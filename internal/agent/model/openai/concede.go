@@ -52,7 +52,7 @@ func (m *Model) ask(ctx context.Context, req *model.Request, so []*history.Item,
 		switch {
 		case err == nil, errors.Is(err, wire.ErrBrokenOff):
 			return answer, err
-		case answer.keep(m.ending(ctx, err)):
+		case !errors.Is(ctx.Err(), context.Canceled) && answer.keep(m.ending(ctx, err)):
 			return answer, nil
 		}
 		refused := refusal(err)
@@ -137,13 +137,10 @@ func badImage(code string) bool {
 	return false
 }
 
-// ending says why an answer broke off; nil where nobody waits for it any more.
+// ending says why an answer broke off.
 func (m *Model) ending(ctx context.Context, err error) error {
-	switch stopped := ctx.Err(); {
-	case errors.Is(stopped, context.DeadlineExceeded):
-		return &model.Error{Code: model.Timeout, Message: "the time for the answer ran out", Err: stopped}
-	case stopped != nil:
-		return nil
+	if late := ctx.Err(); late != nil {
+		return &model.Error{Code: model.Timeout, Message: "the time for the answer ran out", Err: late}
 	}
 	return m.explain(err)
 }

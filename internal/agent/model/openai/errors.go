@@ -28,10 +28,10 @@ func (e *serviceError) Error() string { return "the service reported an error wi
 // readError reads an error object; nil if raw is something else.
 func readError(raw []byte) *serviceError {
 	var e serviceError
-	if len(raw) == 0 || json.Unmarshal(raw, &e) != nil || e.Message == "" && e.code() == "" {
-		return nil
+	if json.Unmarshal(raw, &e) == nil && (e.Message != "" || e.code() != "") {
+		return &e
 	}
-	return &e
+	return nil
 }
 
 func (e *serviceError) code() string {
@@ -47,10 +47,10 @@ type wrapped struct {
 // bodyError reads the error in a refusal's body; nil if there is none.
 func bodyError(body []byte) *serviceError {
 	var w wrapped
-	if json.Unmarshal(body, &w) != nil {
-		return nil
+	if json.Unmarshal(body, &w) == nil {
+		return readError(w.Error)
 	}
-	return readError(w.Error)
+	return nil
 }
 
 // read says what a refusal's body means.

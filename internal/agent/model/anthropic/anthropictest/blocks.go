@@ -260,14 +260,13 @@ func (s *Server) checkThought(at string, c *Content, r *Request, has abilities, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var known minted
+	var ok bool
 	switch c.Type {
 	case "thinking":
-		ok := false
 		if known, ok = s.thoughts[c.Signature]; !ok || known.text != *c.Thinking {
 			return refusal("%s: Invalid `signature` in `thinking` block", at)
 		}
 	case "redacted_thinking":
-		ok := false
 		if known, ok = s.thoughts[c.Data]; !ok {
 			return refusal("%s: Invalid `data` in `redacted_thinking` block", at)
 		}

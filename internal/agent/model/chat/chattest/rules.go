@@ -69,5 +69,5 @@ func (m *Manner) checkMessage(message *Message) error {
 
 // notShort is Mistral's refusal of an id.
 func notShort(id string) error {
-	return fmt.Errorf("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id) //nolint:staticcheck // its words
+	return fmt.Errorf("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id) //nolint:revive,staticcheck // its words
 }

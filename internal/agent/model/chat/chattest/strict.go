@@ -138,7 +138,7 @@ func (s *Server) check(r *Request) error {
 	case w.Stream && !s.manner.refuses("stream_options") && (w.StreamOptions == nil || !w.StreamOptions.IncludeUsage):
 		return errors.New("stream_options does not ask for usage")
 	case s.manner.NewLimit && w.MaxTokens != nil:
-		return errors.New("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.") //nolint:staticcheck // OpenAI's words
+		return errors.New("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.") //nolint:revive,staticcheck // OpenAI's words
 	case len(w.Stop) > 4:
 		return errors.New("stop has more than 4 texts")
 	case w.Effort != "" && !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"}, w.Effort):

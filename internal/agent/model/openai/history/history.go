@@ -202,7 +202,7 @@ func (in *input) signed(i *Item) bool {
 	case in.severed && i.Type != TypeMessage && !in.waiting[i.ID] && !in.waiting[i.Request]:
 		return in.told(i)
 	}
-	in.Input.Thoughts = in.Input.Thoughts || i.Type == TypeThoughts
+	in.Thoughts = in.Thoughts || i.Type == TypeThoughts
 	in.add(i.Raw)
 	return i.Type != TypeThoughts
 }
@@ -212,7 +212,7 @@ func (in *input) signed(i *Item) bool {
 // provided without its required 'reasoning' item"). What was only preparation is left
 // out, as is an approval of what has been run.
 func (in *input) told(i *Item) bool {
-	output := ""
+	var output string
 	switch {
 	case i.Type == TypeRan:
 		output = i.output()
