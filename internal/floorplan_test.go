@@ -98,7 +98,7 @@ var floorplan = []struct {
 	{"cmd/adkmcp/house", []string{"internal/*", "internal/*/*", "internal/*/*/*"}},
 	{"cmd/adkmcp/byhand", []string{"cmd/adkmcp/show", "internal/agent", "internal/agent/session", "internal/tools"}},
 	{"cmd/adkmcp/show", []string{"cmd/adkmcp/mcphost"}},
-	{"cmd/adkmcp/trial", []string{"cmd/adkmcp/show", "internal/agent", "internal/agent/answer", "internal/agent/model", "internal/agent/session", "internal/config", "internal/config/jsonschema", "internal/config/testfile"}},
+	{"cmd/adkmcp/trial", []string{"cmd/adkmcp/show", "internal/agent", "internal/agent/answer", "internal/agent/model", "internal/agent/model/replay", "internal/agent/session", "internal/config", "internal/config/jsonschema", "internal/config/testfile"}},
 	{"cmd/adkmcp/testrun", []string{"cmd/adkmcp/house", "cmd/adkmcp/trial", "internal/agent/model", "internal/agent/model/replay", "internal/config", "internal/config/load", "internal/config/report", "internal/config/strictyaml", "internal/config/testfile"}},
 	{"cmd/adkmcp", []string{"cmd/adkmcp/*", "internal/*", "internal/*/*", "internal/*/*/*"}},
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -14,6 +12,7 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent"
 	"github.com/adkmcp/adkmcp/internal/agent/answer"
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/replay"
 	"github.com/adkmcp/adkmcp/internal/agent/session"
 	"github.com/adkmcp/adkmcp/internal/config/jsonschema"
 	"github.com/adkmcp/adkmcp/internal/config/testfile"
@@ -217,44 +216,14 @@ func (t *talk) arguments(call *genai.FunctionCall) json.RawMessage {
 	return redacted(args, t.Redact)
 }
 
-// redacted is JSON without secrets. One that is a number becomes a text, as it does in
-// a recording.
+// redacted is JSON without secrets, as a recording would have it; or, where none
+// could, the reason.
 func redacted(raw json.RawMessage, redact func(string) string) json.RawMessage {
-	if redact(string(raw)) == string(raw) {
-		return raw
-	}
-	v, err := decode(raw)
+	clean, err := replay.Rewrite(raw, redact)
 	if err != nil {
-		return raw
+		clean, _ = json.Marshal(err.Error()) // text always has a JSON form
 	}
-	text, err := json.Marshal(without(v, redact))
-	if err != nil {
-		return raw
-	}
-	return text
-}
-
-// without is a value without secrets.
-func without(v any, redact func(string) string) any {
-	switch v := v.(type) {
-	case string:
-		return redact(v)
-	case json.Number:
-		if text := redact(v.String()); text != v.String() {
-			return text
-		}
-	case []any:
-		for i := range v {
-			v[i] = without(v[i], redact)
-		}
-	case map[string]any:
-		for _, key := range slices.Collect(maps.Keys(v)) {
-			value := without(v[key], redact)
-			delete(v, key)
-			v[redact(key)] = value
-		}
-	}
-	return v
+	return clean
 }
 
 // said is the text that a host would get, or why there is none.

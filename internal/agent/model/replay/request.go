@@ -115,8 +115,8 @@ func (s scrubber) suspension(q *model.Suspension, ids *namer) (*model.Suspension
 		CallID: text(q.CallID), ID: s.redact(q.ID), Tool: s.redact(q.Tool), Kind: s.redact(q.Kind), Message: s.redact(q.Message),
 	}
 	var err error
-	if own.Payload, err = rewrite(q.Payload, text); err == nil {
-		own.Opaque, err = rewrite(q.Opaque, text)
+	if own.Payload, err = Rewrite(q.Payload, text); err == nil {
+		own.Opaque, err = Rewrite(q.Opaque, text)
 	}
 	return own, err
 }
@@ -145,7 +145,7 @@ func (s scrubber) reply(r *model.Reply, ids *namer) (*reply, error) {
 			return nil, err
 		}
 	}
-	if own.Opaque, err = rewrite(r.Opaque, s.redact); err != nil {
+	if own.Opaque, err = Rewrite(r.Opaque, s.redact); err != nil {
 		return nil, fmt.Errorf("opaque: %w", err)
 	}
 	if r.Problem != nil {
@@ -168,7 +168,7 @@ func (r *reply) model(ids *namer) (*model.Reply, error) {
 		own.Usage = &usage
 	}
 	var err error
-	if own.Opaque, err = rewrite(r.Opaque, unchanged); err != nil { // as it was, before it was indented
+	if own.Opaque, err = Rewrite(r.Opaque, unchanged); err != nil { // as it was, before it was indented
 		return nil, fmt.Errorf("opaque: %w", err)
 	}
 	if len(r.Content) > 0 {
@@ -202,8 +202,8 @@ func restore(q *model.Suspension, ids *namer) (*model.Suspension, error) {
 	own := *q
 	own.CallID = text(q.CallID)
 	var err error
-	if own.Payload, err = rewrite(q.Payload, text); err == nil {
-		own.Opaque, err = rewrite(q.Opaque, text)
+	if own.Payload, err = Rewrite(q.Payload, text); err == nil {
+		own.Opaque, err = Rewrite(q.Opaque, text)
 	}
 	return &own, err
 }

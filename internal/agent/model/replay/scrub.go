@@ -23,10 +23,10 @@ func Hiding(redact func(string) string) func(text string) string {
 	return func(text string) string { return redactBase64(redact(text), redact) }
 }
 
-// rewrite passes every string of a JSON value through text, those of keys too, and
+// Rewrite passes every string of a JSON value through text, those of keys too, and
 // every number: one that text changes becomes a string. All else stays as it is,
 // without the space in between. Nothing stays nothing.
-func rewrite(raw []byte, text func(string) string) (json.RawMessage, error) {
+func Rewrite(raw []byte, text func(string) string) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func rewriteToken(token []byte, text func(string) string) ([]byte, error) {
 // canonical is the one form of a JSON value that is compared: without secrets, keys
 // sorted; nothing for nothing.
 func (s scrubber) canonical(raw []byte) (json.RawMessage, error) {
-	raw, err := rewrite(raw, s.redact)
+	raw, err := Rewrite(raw, s.redact)
 	if err != nil || raw == nil {
 		return nil, err
 	}
