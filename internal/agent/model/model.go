@@ -122,6 +122,19 @@ func Sum(a, b *Usage) *Usage {
 	return &sum
 }
 
+// After is what an answer used together with the calls before it that failed; nil for
+// nothing. Request says how much of it the request had that was answered.
+func (u *Usage) After(lost *Usage) *Usage {
+	sum := Sum(u, lost)
+	if u == nil || sum == u {
+		return sum
+	}
+	if sum.Request == 0 {
+		sum.Request = u.Input
+	}
+	return sum
+}
+
 // Add counts more to u; nil is nothing.
 func (u *Usage) Add(more *Usage) {
 	if more == nil {

@@ -103,14 +103,8 @@ func counting(reply *Reply, lost *Usage) *Reply {
 	if *lost == (Usage{}) {
 		return reply
 	}
-	own, usage := *reply, *lost
-	if u := reply.Usage; u != nil {
-		usage.Add(u)
-		if usage.Request = u.Request; usage.Request == 0 {
-			usage.Request = u.Input
-		}
-	}
-	own.Usage = &usage
+	own := *reply
+	own.Usage = reply.Usage.After(lost)
 	return &own
 }
 

@@ -115,9 +115,15 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 			shown = true
 			return partial(r)
 		})
-		also := m.blamed(err, req, without)
-		if shown || also == without {
+		if err == nil && without.format {
+			m.outputs.refused(req.OutputSchema)
+		}
+		if err == nil || shown {
 			return reply, err
+		}
+		also := m.blamed(err, req, without)
+		if also == without {
+			return nil, err
 		}
 		without = also
 	}

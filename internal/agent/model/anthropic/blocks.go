@@ -62,7 +62,7 @@ func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 func dataBlock(b *genai.Blob) (out block, ok bool) {
 	switch kind := mediatype.Shown(b.MIMEType, b.Data); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		pixels, ok := side(kind, b.Data)
+		pixels, ok := mediatype.Side(kind, b.Data)
 		return block{Type: "image", Source: &source{"base64", kind, b.Data, pixels}}, ok && base64.StdEncoding.EncodedLen(len(b.Data)) <= maxImage
 	case "application/pdf":
 		return block{Type: "document", Source: &source{"base64", kind, b.Data, 0}}, true

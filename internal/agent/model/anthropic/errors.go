@@ -89,10 +89,13 @@ type spared struct {
 	// format: a schema within all documented bounds may be too large once compiled (the
 	// page on structured outputs, "Additional internal limits").
 	format bool
+	// images: one whose beginning looks right may be broken behind it (the page on vision).
+	images bool
 }
 
 var (
 	badThought = pattern(`(?i)redacted_thinking|thinking.? blocks?\b`)
+	badImage   = pattern(`(?i)could not process image`)
 	badFormat  = pattern(`(?i)compiled grammar|schema is too complex|output_config\.format`)
 )
 
@@ -109,8 +112,10 @@ func (m *Model) blamed(err error, req *model.Request, without spared) spared {
 		without.thoughts = true
 	case badFormat().MatchString(refusal.Message) && m.output(req) != nil:
 		m.log.Info("Anthropic cannot hold answers to output_schema, so the instruction says it", "model", m.name, "reason", refusal.Message)
-		m.outputs.refused(req.OutputSchema)
 		without.format = true
+	case badImage().MatchString(refusal.Message) && holdsImages(req):
+		m.log.Info("Anthropic cannot read an image of a conversation, so all are left out", "model", m.name, "reason", refusal.Message)
+		without.images = true
 	}
 	return without
 }
@@ -121,6 +126,15 @@ func holdsThoughts(req *model.Request) bool {
 	return slices.ContainsFunc(req.Contents, func(c *genai.Content) bool {
 		return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool {
 			return p != nil && p.Thought && ours(p)
+		})
+	})
+}
+
+// holdsImages reports whether a conversation has data that may be an image.
+func holdsImages(req *model.Request) bool {
+	return slices.ContainsFunc(req.Contents, func(c *genai.Content) bool {
+		return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool {
+			return p != nil && (p.InlineData != nil || p.FunctionResponse != nil && len(p.FunctionResponse.Parts) > 0)
 		})
 	})
 }

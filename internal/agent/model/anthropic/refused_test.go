@@ -130,4 +130,29 @@ func TestSchemaTooLarge(t *testing.T) {
 		}
 		noRefusals(t, f)
 	}
+	// A refusal of something else is none of the schema.
+	f := start(t, a.Play(a.Fail(400, "invalid_request_error", "compiled grammar"), a.Fail(400, "invalid_request_error", "else"), a.Say("{}")), nil)
+	req := request(user("go"))
+	req.Tools, req.OutputSchema = nil, json.RawMessage(`{"type":"object","properties":{"b":{"type":"string"}}}`)
+	for range 2 {
+		ask(t.Context(), f, req)
+	}
+	if last(t, f).Format == nil {
+		t.Error("the schema is left out although that did not help")
+	}
+}
+
+// TestBrokenImage: one that the service cannot read does not end the conversation.
+func TestBrokenImage(t *testing.T) {
+	f := start(t, a.Play(a.Fail(400, "invalid_request_error", "messages.0.content.1.image.source.base64.data: Could not process image"), a.Say("fine"), a.Say("fine")), nil)
+	req := request(&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: "look"}, picture(t, "image/png", 5)}})
+	for n := range 2 {
+		o := ask(t.Context(), f, req)
+		if o.err != nil || len(f.service.Requests()) != 2+n {
+			t.Fatalf("%v after %d requests", o.err, len(f.service.Requests()))
+		}
+		if shown := strings.Contains(string(last(t, f).Body), "image/png"); shown != (n == 1) {
+			t.Errorf("sent %s", last(t, f).Body)
+		}
+	}
 }

@@ -87,7 +87,11 @@ func (m *Model) body(ctx context.Context, req *model.Request, without spared) ([
 		r.System = []block{{Type: "text", Text: strings.TrimLeft(system, "\n")}}
 	}
 	declareUsed(&r)
-	fitImages(r.Messages, m.named.images())
+	most := m.named.images()
+	if without.images {
+		most = 0
+	}
+	fitImages(r.Messages, most)
 	mark(&r)
 	body, err := wire.Encode(&r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -59,8 +60,8 @@ type held struct {
 }
 
 // What servers say of a member that they do not know, of models without eyes, of
-// such models for good (not of one image), of templates without a system message, and
-// of content that is null.
+// such models for good, of one image, of templates without a system message, and of
+// content that is null.
 var (
 	unwelcome = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)not (supported|permitted|allowed|recogni[sz]ed|available|accepted)|not support|n't support|un(supported|recogni[sz]ed|expected|known|available)|forbidden`)
@@ -70,6 +71,9 @@ var (
 	})
 	forGood = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile("(?i)not support|n't support|unknown variant|multi-?modal|mmproj|must be a string|text-only|only support")
+	})
+	ofOne = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(formats?|mime|dimensions?|sizes?|resolution|pixels?|bytes|jpe?g|png|webp|gif|heic|more than|at most|too (many|large|small))\b`)
 	})
 	wordless = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)content.{0,80}(must be a string|be a valid string|null|nil\b|none\b|required|missing)`)
@@ -83,7 +87,7 @@ var (
 // and whether that holds for all later ones; nil for nothing. It goes by the names of
 // the API's members, which servers give as a param or within their words.
 func concede(f *chunk.Failure, as manner, has held) (change func(*manner), lasting bool) {
-	refused, forever := unwelcome().MatchString(f.Message), forGood().MatchString(f.Message)
+	refused, forever := unwelcome().MatchString(f.Message), forGood().MatchString(f.Message) && !ofOne().MatchString(f.Message)
 	switch {
 	case has.options && f.Names("stream_options", "include_usage"):
 		return func(m *manner) { m.uncounted = true }, true
@@ -97,7 +101,7 @@ func concede(f *chunk.Failure, as manner, has held) (change func(*manner), lasti
 		return func(m *manner) { m.thoughts = always }, true
 	case has.calls && f.Names("thought_signature"):
 		return func(m *manner) { m.vouched = true }, true
-	case has.effort && f.Names("reasoning_effort", "thinking"):
+	case has.effort && (f.Names("reasoning_effort") || refused && f.Names("thinking")):
 		return func(m *manner) { m.unthinking = true }, true
 	case has.schema && f.Names("response_format", "json_schema", "grammar"):
 		return func(m *manner) { m.told = true }, true
@@ -127,7 +131,7 @@ func refusal(err error) *chunk.Failure {
 		f = within.Failure
 		status = f.StatusWithin()
 	case errors.As(err, &whole):
-		if f, status = chunk.ReadFailure(whole.Body), whole.Status; f.Message == "" {
+		if f, status = chunk.ReadFailure(whole.Body), whole.Status; f.Message == "" && !isPage(whole.Body) {
 			f.Message = string(whole.Body)
 		}
 	}
@@ -143,12 +147,24 @@ func refusal(err error) *chunk.Failure {
 	return &f
 }
 
+// isPage reports whether a body is the HTML of something that stands before the server.
+func isPage(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
+
+// unnamed is a failure without the model's name, which says nothing about the refusal:
+// qwen-vision-thinking can neither see nor think by being called so.
+func (m *Model) unnamed(f *chunk.Failure) *chunk.Failure {
+	own := *f
+	own.Message = regexp.MustCompile(`(^|\W)`+regexp.QuoteMeta(m.name)+`(\W|$)`).ReplaceAllString(f.Message, "$1$2")
+	return &own
+}
+
 // ask makes a call, and again without what the server refuses. Every manner is tried
 // once.
 func (m *Model) ask(ctx context.Context, req *model.Request, partial func(*model.Reply) bool) (*model.Reply, error) {
 	m.mu.Lock()
 	as := m.as
 	m.mu.Unlock()
+	var learnt []func(*manner)
 	shown := false
 	show := func(piece *model.Reply) bool {
 		shown = true
@@ -161,13 +177,14 @@ func (m *Model) ask(ctx context.Context, req *model.Request, partial func(*model
 		}
 		reply, err := m.exchange(ctx, body, show)
 		if err == nil || errors.Is(err, wire.ErrBrokenOff) {
+			m.learn(learnt)
 			return reply, err
 		}
 		refused := refusal(err)
 		if refused == nil || shown {
 			return nil, m.explain(err)
 		}
-		change, lasting := concede(refused, as, has)
+		change, lasting := concede(m.unnamed(refused), as, has)
 		if change == nil {
 			return nil, m.explain(err)
 		}
@@ -177,10 +194,18 @@ func (m *Model) ask(ctx context.Context, req *model.Request, partial func(*model
 		}
 		m.tell(ctx, req, refused, before, as)
 		if lasting {
-			m.mu.Lock()
-			change(&m.as)
-			m.mu.Unlock()
+			learnt = append(learnt, change)
 		}
+	}
+}
+
+// learn keeps in mind in what manner the server took a request. A refusal about which
+// that changed nothing was of something else.
+func (m *Model) learn(changes []func(*manner)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, change := range changes {
+		change(&m.as)
 	}
 }
 

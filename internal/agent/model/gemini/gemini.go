@@ -145,7 +145,7 @@ func (m *Model) call(ctx context.Context, req *model.Request, partial func(*mode
 	if reply, err = m.stream(ctx, req, true, partial); err != nil {
 		return nil, model.WithUsage(err, lost)
 	}
-	reply.Usage = model.Sum(reply.Usage, lost)
+	reply.Usage = reply.Usage.After(lost)
 	return reply, nil
 }
 

@@ -41,6 +41,14 @@ func TestSignaturesOfAnother(t *testing.T) {
 			}
 		})
 	}
+	t.Run("something was shown", func(t *testing.T) {
+		half := g.Stream(g.Chunk(g.Text("half")), g.Final("MISSING_THOUGHT_SIGNATURE"))
+		f := start(t, g.Play(g.Stream(g.Final("STOP", g.Signed("b", "sig"))), half, g.Say("fine")))
+		first := ask(t.Context(), f, request(user("a")))
+		if o := ask(t.Context(), f, request(user("a"), first.reply.Content, user("c"))); o.code() != model.InvalidRequest || len(f.service.Requests()) != 2 {
+			t.Errorf("%d requests, %+v", len(f.service.Requests()), o)
+		}
+	})
 	t.Run("missed at the end", func(t *testing.T) {
 		missing := g.Stream(g.Final("MISSING_THOUGHT_SIGNATURE"))
 		f := start(t, g.Play(g.Stream(g.Final("STOP", g.Signed("b", "sig"))), missing, g.Say("fine"), missing, missing))
@@ -49,7 +57,7 @@ func TestSignaturesOfAnother(t *testing.T) {
 			t.Fatal(first.err)
 		}
 		r := request(user("a"), first.reply.Content, user("c"))
-		if o := ask(t.Context(), f, r); o.err != nil || o.reply.Usage.Total != 2*17 {
+		if o := ask(t.Context(), f, r); o.err != nil || o.reply.Usage.Total != 2*17 || o.reply.Usage.Request != o.reply.Usage.Input/2 {
 			t.Errorf("%+v", o)
 		}
 		if o := ask(t.Context(), f, r); o.code() != model.InvalidRequest || model.UsageOf(o.err).Total != 2*17 {

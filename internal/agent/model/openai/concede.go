@@ -38,6 +38,8 @@ func (m *Model) ask(ctx context.Context, req *model.Request, so []*history.Item,
 	m.mu.Lock()
 	without := m.without
 	m.mu.Unlock()
+	var learnt []func(*concessions)
+	var lost *model.Usage // of answers that failed
 	shown := false
 	show := func(piece *model.Reply) bool {
 		shown = true
@@ -51,29 +53,44 @@ func (m *Model) ask(ctx context.Context, req *model.Request, so []*history.Item,
 		answer, err := m.stream(ctx, body, show)
 		switch {
 		case err == nil, errors.Is(err, wire.ErrBrokenOff):
+			m.learn(learnt)
+			answer.lost = lost
 			return answer, err
 		case !errors.Is(ctx.Err(), context.Canceled) && answer.keep(m.ending(ctx, err)):
+			answer.lost = lost
 			return answer, nil
 		}
-		refused := refusal(err)
+		refused, before := refusal(err), without
 		change, lasting := concede(refused, has)
-		if change == nil {
-			return nil, m.explain(err)
+		if change != nil {
+			change(&without)
 		}
-		m.deps.Log.DebugContext(ctx, "asking again without what the service refuses", "model", m.cfg.Name, "refusal", wire.Excerpt(m.client.Redact(refused.Message), maxSaid))
-		before := without
-		if change(&without); without.images && !before.images {
-			req.Notify(name + " refuses the images of this conversation, so the model is not shown them: " + wire.Excerpt(m.client.Redact(refused.Message), maxSaid))
+		if without == before { // there is nothing more to leave out
+			return nil, model.WithUsage(m.explain(err), lost)
+		}
+		lost = model.Sum(lost, refused.used.tokens())
+		said := wire.Excerpt(m.client.Redact(refused.Message), maxSaid)
+		m.deps.Log.DebugContext(ctx, "asking again without what the service refuses", "model", m.cfg.Name, "refusal", said)
+		if without.images && !before.images {
+			req.Notify(name + " refuses the images of this conversation, so the model is not shown them: " + said)
 		}
 		if shown {
 			req.Notify("the answer starts again")
 			shown = false
 		}
 		if lasting {
-			m.mu.Lock()
-			change(&m.without)
-			m.mu.Unlock()
+			learnt = append(learnt, change)
 		}
+	}
+}
+
+// learn keeps in mind what a request went without that the service took. A refusal about
+// which that changed nothing was of something else.
+func (m *Model) learn(changes []func(*concessions)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, change := range changes {
+		change(&m.without)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,8 +83,43 @@ func TestBrokenImages(t *testing.T) {
 	req := request(&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{InlineData: &genai.Blob{MIMEType: "image/gif", Data: []byte("GIF89a")}}}})
 	first, second := ask(t.Context(), f, req), ask(t.Context(), f, req)
 	noRefusals(t, f)
-	if first.text() != "one" || len(first.notices) != 1 || !strings.Contains(first.notices[0], "animated") || second.text() != "two" || len(f.service.Requests()) != 3 {
-		t.Errorf("%+v, %+v", first, second)
+	all := f.service.Requests()
+	if first.text() != "one" || len(first.notices) != 1 || !strings.Contains(first.notices[0], "animated") || second.text() != "two" || len(all) != 3 {
+		t.Fatalf("%+v, %+v", first, second)
+	}
+	if strings.Contains(string(all[1].Body), "input_image") || !strings.Contains(string(all[2].Body), "input_image") {
+		t.Errorf("sent %s and then %s", all[1].Body, all[2].Body)
+	}
+	if u := first.reply.Usage; u.Total != 2*second.reply.Usage.Total || u.Request != second.reply.Usage.Input {
+		t.Errorf("the answer that failed does not count: %+v", u)
+	}
+}
+
+// TestLearnsWhatHelped: what did not make a request good is asked for again.
+func TestLearnsWhatHelped(t *testing.T) {
+	refused := o.Reply{Status: 400, Body: `{"error":{"message":"Unsupported value: 'stream'","type":"invalid_request_error","param":"stream","code":"unsupported_value"}}`}
+	f := start(t, o.Play(refused, o.Fail(400, "", "something else"), o.Say("ok")))
+	for range 2 {
+		ask(t.Context(), f, request(user("go")))
+	}
+	if all := f.service.Requests(); len(all) != 3 || all[1].Stream || !all[2].Stream {
+		t.Errorf("%d requests", len(all))
+	}
+}
+
+// TestRefusedAlways: a service that refuses whatever it gets is asked no more than there
+// is to leave out. The gateway's approvals have no ids.
+func TestRefusedAlways(t *testing.T) {
+	refused := o.Failed("invalid_encrypted_content", "no")
+	f := start(t, o.Play(o.Answer(o.Thought("rs_1"), o.Asks("", "dice", "roll", `{}`)), refused, refused, refused, refused), options{servers: []*config.HostedMCP{dice()}})
+	req := hosting(user("go"))
+	first := ask(t.Context(), f, req)
+	if first.reply == nil || first.reply.Suspend == nil {
+		t.Fatalf("%+v", first)
+	}
+	out := ask(t.Context(), f, resumed(req, first.reply.Suspend, model.Accept, ""))
+	if n := len(f.service.Requests()); out.code() != model.InvalidRequest || n > 3 {
+		t.Errorf("%d requests, %v", n, out.err)
 	}
 }
 
@@ -284,6 +320,12 @@ func TestNothingRunsTwice(t *testing.T) {
 	cut := o.Answer(ran...).Unfinished()
 	begun := o.Answer(ran...).Unfinished()
 	begun.Events = begun.Events[:len(begun.Events)-1]
+	failed, atEnd := o.Failed("server_error", "oops", ran...), o.Failed("server_error", "oops", ran...)
+	atEnd.Events = atEnd.Events[len(atEnd.Events)-1:]
+	unbegun := failed
+	unbegun.Events = slices.DeleteFunc(slices.Clone(failed.Events), func(e string) bool { return strings.Contains(e, "output_item.added") })
+	cancelled := failed.Whole()
+	cancelled.Body = strings.Replace(cancelled.Body, `"status":"failed"`, `"status":"cancelled"`, 1)
 	for name, c := range map[string]struct {
 		reply o.Reply
 		code  model.Code
@@ -291,7 +333,12 @@ func TestNothingRunsTwice(t *testing.T) {
 	}{
 		"cut":                     {cut, model.StreamCut, "[ran dice.roll]"},
 		"cut while it runs":       {begun, model.StreamCut, "[began to run dice.roll; whether it did is not known]"},
-		"a failure":               {o.Failed("server_error", "oops", ran...), model.Unavailable, "[ran dice.roll]"},
+		"a failure":               {failed, model.Unavailable, "[ran dice.roll]"},
+		"a failure that is whole": {failed.Whole(), model.Unavailable, "[ran dice.roll]"},
+		"told at the end alone":   {atEnd, model.Unavailable, "[ran dice.roll]"},
+		"told when it was over":   {unbegun, model.Unavailable, "[ran dice.roll]"},
+		"cancelled":               {cancelled, model.StreamCut, "[ran dice.roll]"},
+		"an item of another form": {o.Answer(append(ran, o.Other("m", "message", `"role":"assistant","content":"text"`))...), model.StreamCut, "[ran dice.roll]"},
 		"thoughts that are wrong": {o.Failed("invalid_encrypted_content", "oops", ran...), model.InvalidRequest, "[ran dice.roll]"},
 		"an ending by an error":   {o.Incomplete("network_error", ran...), model.Unavailable, "[ran dice.roll]"},
 		"a call that is no JSON":  {o.Answer(append(ran, o.Call("c", "look", `{"a`))...), model.Malformed, "[ran dice.roll]"},
@@ -308,6 +355,12 @@ func TestNothingRunsTwice(t *testing.T) {
 			t.Errorf("%s: parts end with %+v", name, got)
 		}
 		ask(t.Context(), f, hosting(user("go"), out.reply.Content, user("and?")))
+		if next := string(f.service.Requests()[1].Body); name == "cut while it runs" && !strings.Contains(next, c.done) {
+			t.Errorf("the model does not hear of it: %s", next)
+		}
+		if out.reply.Usage == nil && strings.HasPrefix(name, "a failure") {
+			t.Errorf("%s: what it used does not count", name)
+		}
 		noRefusals(t, f)
 	}
 }

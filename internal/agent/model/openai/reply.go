@@ -30,9 +30,12 @@ type answer struct {
 // is what was said and told earlier in this step; it becomes a hidden part of the
 // reply, so that later requests repeat all of it.
 func (m *Model) reply(ctx context.Context, req *model.Request, so *exchange, g *gathering) (*model.Reply, error) {
-	said, err := g.output()
-	if err != nil {
-		return nil, err
+	said, unread := g.output()
+	if unread != nil {
+		if !slices.ContainsFunc(said, ran) {
+			return nil, model.WithUsage(unread, g.tokens())
+		}
+		g.broken = unread
 	}
 	m.tellFailures(ctx, req, said)
 	reason := g.final.Status
@@ -77,9 +80,11 @@ func (m *Model) judge(said []*history.Item, g *gathering, reason string) (a *ans
 		problem, keep = m.verdict(a, reason)
 	}
 	a.parts = append(a.parts, g.unknown()...)
-	acted := slices.ContainsFunc(said, func(i *history.Item) bool { return i.Type == history.TypeRan })
-	return a, problem, keep || acted || g.broken != nil
+	return a, problem, keep || slices.ContainsFunc(said, ran) || g.broken != nil
 }
+
+// ran reports whether the service has called a server.
+func ran(i *history.Item) bool { return i.Type == history.TypeRan }
 
 // verdict says what is wrong with an answer, nil for nothing, and whether what
 // there is of it is worth keeping.

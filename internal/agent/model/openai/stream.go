@@ -57,6 +57,7 @@ type gathering struct {
 	begun   map[int]*history.Item   // as they began, by their place too
 	final   *response
 	failure *serviceError
+	lost    *model.Usage // of answers before it that failed
 	broken  *model.Error // why there is no more than this; nil for a whole answer
 }
 
@@ -136,6 +137,7 @@ func (g *gathering) end(raw []byte) error {
 	case "completed", "incomplete":
 		g.final = &r
 	case "failed":
+		g.take(r.Output)
 		g.fail(readError(r.Error))
 		g.failure.used = r.Usage
 	case "":
@@ -145,9 +147,29 @@ func (g *gathering) end(raw []byte) error {
 		}
 		return &model.Error{Code: model.Misconfigured, Message: "the answer is not that of OpenAI's Responses API: check model.base_url and the proxy"}
 	default: // cancelled, or not done yet
+		g.take(r.Output)
 		return wire.ErrCut
 	}
 	return nil
+}
+
+// take adds the items that only the end of an answer tells of.
+func (g *gathering) take(output []json.RawMessage) {
+	if len(output) > len(g.items) {
+		g.items = make(map[int]json.RawMessage, len(output))
+		for at, raw := range output {
+			g.items[at] = raw
+		}
+	}
+}
+
+// acted reports whether the service has called servers, or has begun to.
+func (g *gathering) acted() bool {
+	whole := func(raw json.RawMessage) bool {
+		i, err := history.Read(raw)
+		return err == nil && i != nil && ran(i)
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Values(g.items)), whole) || slices.ContainsFunc(slices.Collect(maps.Values(g.begun)), ran)
 }
 
 // fail takes an error of the service's; nil for one without any words.
@@ -169,9 +191,8 @@ func (g *gathering) unfinished() *model.Error {
 // has called servers in it: asking again would call them again. It reports whether there
 // is such an answer.
 func (g *gathering) keep(why error) bool {
-	acted := slices.ContainsFunc(slices.Collect(maps.Values(g.begun)), func(i *history.Item) bool { return i.Type == history.TypeRan })
 	var known *model.Error
-	if !acted || !errors.As(why, &known) {
+	if !g.acted() || !errors.As(why, &known) {
 		return false
 	}
 	g.final, g.broken = &response{}, known
@@ -186,7 +207,7 @@ func (g *gathering) unknown() []*genai.Part {
 	var parts []*genai.Part
 	for _, at := range slices.Sorted(maps.Keys(g.begun)) {
 		if i := g.begun[at]; i.Type == history.TypeRan && g.items[at] == nil && g.broken != nil {
-			parts = append(parts, &genai.Part{Thought: true, Text: "[began to run " + i.Tool() + "; whether it did is not known]"})
+			parts = append(parts, history.Note("[began to run "+i.Tool()+"; whether it did is not known]"))
 		}
 	}
 	return parts
@@ -194,7 +215,7 @@ func (g *gathering) unknown() []*genai.Part {
 
 // output lists what the service said, in its order. Some servers tell the items only
 // one by one, others only at the end.
-func (g *gathering) output() ([]*history.Item, error) {
+func (g *gathering) output() (items []*history.Item, unread *model.Error) {
 	all := g.final.Output
 	if len(all) < len(g.items) {
 		all = make([]json.RawMessage, 0, len(g.items))
@@ -202,21 +223,22 @@ func (g *gathering) output() ([]*history.Item, error) {
 			all = append(all, g.items[at])
 		}
 	}
-	items := make([]*history.Item, 0, len(all))
+	items = make([]*history.Item, 0, len(all))
 	for _, raw := range all {
 		i, err := history.Read(raw)
 		if err != nil {
-			return nil, &model.Error{Code: model.StreamCut, Message: "OpenAI's answer could not be read"}
+			unread = &model.Error{Code: model.StreamCut, Message: "OpenAI's answer could not be read"}
+			continue
 		}
 		if i != nil {
 			items = append(items, i)
 		}
 	}
-	return items, nil
+	return items, unread
 }
 
 // tokens is what the answer used.
-func (g *gathering) tokens() *model.Usage { return g.final.Usage.tokens() }
+func (g *gathering) tokens() *model.Usage { return g.final.Usage.tokens().After(g.lost) }
 
 // tokens gives figures as the program counts them; nil for none.
 func (u *usage) tokens() *model.Usage {

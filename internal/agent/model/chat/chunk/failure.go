@@ -23,7 +23,7 @@ var (
 	overflow = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)maximum context length|(exceeds?|larger than|overflows?) the (available |model's )?context|context the overflows|` +
 			`too large for model with \d+ maximum context|prompt is too long|reduce the length of the messages|input token count.* exceeds the maximum|` +
-			`maximum prompt length is|exceeded model token limit|context window exceeds limit|input is too long for|range of input length should be`)
+			`maximum prompt length is|longer than the maximum model length|too long to fit into the model|exceeded model token limit|context window exceeds limit|input is too long for|range of input length should be`)
 	})
 	template = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Jinja Exception|raise_exception\(`) })
 )
@@ -115,7 +115,25 @@ func asText(raw json.RawMessage) string {
 	if !isSet(raw) || json.Unmarshal(raw, &s) == nil {
 		return s
 	}
-	return string(raw)
+	return string(withoutInput(raw))
+}
+
+// withoutInput takes out of a list of validation errors what each is about (pydantic,
+// "Error Handling": input), which is a part of the request or all of it: no word of it is
+// the server's.
+func withoutInput(raw json.RawMessage) json.RawMessage {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return raw
+	}
+	for _, fault := range list {
+		delete(fault, "input")
+	}
+	out, err := json.Marshal(list)
+	if err != nil {
+		return raw
+	}
+	return out
 }
 
 // Reading says what can be done about a failure. status is that of the answer, 0 for

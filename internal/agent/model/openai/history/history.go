@@ -126,7 +126,9 @@ func (in *input) conversation(contents []*genai.Content, so []*Item) {
 		if i.Type != TypeAnswers {
 			break
 		}
-		in.waiting[i.Request] = true
+		if i.Request != "" { // which those have not that are no approvals
+			in.waiting[i.Request] = true
+		}
 	}
 	for _, c := range contents {
 		if c.Role == genai.RoleModel {

@@ -236,6 +236,13 @@ func Hidden(items []*Item) []*genai.Part {
 	return parts
 }
 
+// Note makes a part that tells the model, and nobody else, something of its own answer.
+func Note(text string) *genai.Part {
+	i := &Item{Type: TypeMessage, Content: []content{{Type: "output_text", Text: text}}}
+	i.Keep()
+	return Hidden([]*Item{i})[0]
+}
+
 // Said makes a part of a message; nil for one that says nothing. The message's phase
 // goes with it, since the service wants it back.
 func Said(i *Item) *genai.Part {
