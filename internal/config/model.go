@@ -19,6 +19,8 @@ const (
 // Model names a model and how to reach it. In YAML it is a name, a
 // provider/name, or a mapping.
 type Model struct {
+	Pos Position `yaml:"-"`
+
 	Provider string            `yaml:"provider" env:"true" enum:"gemini,openai,openai-compatible,ollama,anthropic,host,scripted,replay" why:"this version has no other" doc:"Who runs the model; derived from the name where it can be."`
 	Name     string            `yaml:"name" env:"true" doc:"The model's name, such as gemini-flash-latest."`
 	BaseURL  string            `yaml:"base_url" env:"true" doc:"Another address of the provider's API."`

@@ -15,8 +15,9 @@ import (
 
 // DecodeYAML reads a name, a provider/name or a mapping.
 func (m *Model) DecodeYAML(c *strictyaml.Cursor) {
-	*m = Model{}
-	switch c.Node().Kind {
+	n := c.Node()
+	*m = Model{Pos: Position{File: c.File(), Line: n.Line, Column: n.Column}}
+	switch n.Kind {
 	case strictyaml.Mapping:
 		c.DecodeStruct(m)
 	case strictyaml.Scalar:
@@ -28,7 +29,7 @@ func (m *Model) DecodeYAML(c *strictyaml.Cursor) {
 	switch {
 	case m.Provider == ollama:
 		m.atOllama()
-	case m.Name != "" && c.Node().Get("provider") == nil:
+	case m.Name != "" && n.Get("provider") == nil:
 		m.derive(c)
 	}
 }

@@ -152,7 +152,7 @@ func (h *House) resident(cfg *config.Agent) (*Resident, load.Problems) {
 	}
 	m, err := h.model(cfg)
 	if err != nil {
-		problems = append(problems, load.Problem{Severity: strictyaml.Error, File: cfg.File, Path: "model", Message: err.Error()})
+		problems = append(problems, problemOf(cfg.File, err))
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -184,6 +184,15 @@ func (h *House) resident(cfg *config.Agent) (*Resident, load.Problems) {
 func (h *House) inner(cfg *config.Agent) *tools.Inner {
 	r := h.built[cfg]
 	return &tools.Inner{Runner: r.Runner, Tools: r.Tools}
+}
+
+// problemOf gives what a model's provider does not take the form of what loading finds.
+func problemOf(file string, err error) load.Problem {
+	var misfit *Misfit
+	if !errors.As(err, &misfit) {
+		return load.Problem{Severity: strictyaml.Error, File: file, Path: "model", Message: err.Error()}
+	}
+	return load.Problem{Severity: strictyaml.Error, File: file, Line: misfit.Pos.Line, Column: misfit.Pos.Column, Path: misfit.Path, Message: misfit.Says}
 }
 
 // problemsOf gives what the tools found wrong the form of what loading finds.

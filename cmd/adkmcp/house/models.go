@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
@@ -53,16 +54,42 @@ func (h *House) model(cfg *config.Agent) (*Model, error) {
 	return m, nil
 }
 
+// Misfit says what of a model its provider does not take.
+type Misfit struct {
+	Pos  config.Position // of the model
+	Path string          // of the setting, where it is known; model, where not
+	Says string
+}
+
+// Error implements error.
+func (m *Misfit) Error() string { return m.Path + ": " + m.Says }
+
+// newMisfit reads a provider's error, which begins with the path of a setting as of the
+// agent's first model. fallback is below 0 for that one.
+func newMisfit(fallback int, pos config.Position, err error) *Misfit {
+	m := &Misfit{Pos: pos, Path: "model", Says: err.Error()}
+	if fallback >= 0 {
+		m.Path = fmt.Sprintf("model.fallback[%d]", fallback)
+	}
+	if rest, ok := strings.CutPrefix(m.Says, "model."); ok {
+		if key, says, ok := strings.Cut(rest, ": "); ok {
+			m.Path, m.Says = m.Path+"."+key, says
+		}
+	}
+	return m
+}
+
 // NewModel makes the model that an agent file names, with those that it falls back
-// on. It needs no key.
+// on. It needs no key. The error is a *[Misfit].
 func NewModel(cfg *config.Agent, now func() time.Time, log *slog.Logger) (*Model, error) {
 	all := []model.Alternative{}
 	whole := &Model{}
 	var notReady []error
-	for _, one := range append([]config.Model{cfg.Model}, cfg.Model.Fallback...) {
+	for i, one := range append([]config.Model{cfg.Model}, cfg.Model.Fallback...) {
 		m, err := newProvider(cfg, &one, log)
 		if err != nil {
-			return nil, errors.Join(err, whole.Close())
+			_ = whole.Close() // nothing was asked yet
+			return nil, newMisfit(i-1, one.Pos, err)
 		}
 		whole.closers = append(whole.closers, m.closers...)
 		notReady = append(notReady, m.NotReady)

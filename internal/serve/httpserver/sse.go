@@ -101,6 +101,7 @@ func (c *channel) open(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.cfg.Ended(context.WithoutCancel(r.Context()), id)
 	defer s.sse.leave(st) // before that: who is told of the end finds it no more
+
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more is to come
 	p.run(r.Context(), newEvents(w, s.write), c.messages)
 }
