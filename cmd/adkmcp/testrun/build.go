@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/adkmcp/adkmcp/cmd/adkmcp/house"
@@ -68,9 +69,10 @@ func (b *builder) build(ctx context.Context, f *testfile.File, around trial.Arou
 		return nil, err
 	}
 	models, judge := trial.Recorded(f, cfg)
+	hide := redactor(f, cfg)
 	t := &tape{}
 	if models || judge {
-		if t, err = b.tape(f, cfg); err != nil {
+		if t, err = b.tape(f, hide); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +89,7 @@ func (b *builder) build(ctx context.Context, f *testfile.File, around trial.Arou
 	if len(problems) > 0 {
 		return nil, errors.Join(b.report(problems), h.Close(), unusable(f.Agent))
 	}
-	built := &trial.Built{Config: cfg, Runner: h.Residents[0].Runner, Save: t.save(), Close: h.Close}
+	built := &trial.Built{Hide: replay.Hiding(hide), Config: cfg, Runner: h.Residents[0].Runner, Save: t.save(), Close: h.Close}
 	err = h.Residents[0].NotReady
 	if err == nil && f.Judge.Agent != nil {
 		err = b.addJudge(built, f, t, judge)
@@ -140,6 +142,10 @@ func (b *builder) addJudge(built *trial.Built, f *testfile.File, t *tape, record
 		return nil
 	}
 	m, err := house.NewModel(f.Judge.Agent, b.Now, b.log)
+	var misfit *house.Misfit
+	if errors.As(err, &misfit) {
+		return fmt.Errorf("%s:%d:%d: judge%s: %s", f.Path, misfit.Pos.Line, misfit.Pos.Column, strings.TrimPrefix(misfit.Path, "model"), misfit.Says)
+	}
 	if err != nil {
 		return fmt.Errorf("the judge: %w", err)
 	}
@@ -161,12 +167,17 @@ type tape struct {
 	player   *replay.Player
 }
 
-func (b *builder) tape(f *testfile.File, cfg *config.Agent) (*tape, error) {
+// redactor takes the secrets of a file's agent and judge out of a text.
+func redactor(f *testfile.File, cfg *config.Agent) func(string) string {
 	agents := []*config.Agent{cfg}
 	if f.Judge.Agent != nil {
 		agents = append(agents, f.Judge.Agent)
 	}
-	o := replay.Options{Redact: config.NewRedactor(house.Secrets(agents)).Text}
+	return config.NewRedactor(house.Secrets(agents)).Text
+}
+
+func (b *builder) tape(f *testfile.File, redact func(string) string) (*tape, error) {
+	o := replay.Options{Redact: redact}
 	if b.Live {
 		if err := replay.CanRecord(f.Recording); err != nil {
 			return nil, fmt.Errorf("the recording: %w", err)

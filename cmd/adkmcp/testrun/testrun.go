@@ -72,8 +72,11 @@ func Run(ctx context.Context, o *Options, log *slog.Logger, paths []string) (pas
 	if err != nil {
 		return false, err
 	}
+	if err := o.report(problems); err != nil {
+		return false, err
+	}
 	if problems.HasErrors() {
-		return false, errors.Join(o.report(problems), errors.New("the test files have problems"))
+		return false, errors.New("the test files have problems")
 	}
 	if err := o.checkJUnit(); err != nil {
 		return false, err

@@ -222,8 +222,37 @@ func TestJudgeWithAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
+// The outcome of a case does not depend on the secrets of other files' agents.
+func TestSecretsOfOthers(t *testing.T) {
+	const cases = "cases: [{name: wins, request: Hello, expect: {text: good research wins}}]"
+	script := "instruction: x\nmodel: {provider: scripted, script: [{steps: [{reply: good research wins}]}]}\n"
+	write(t, map[string]string{
+		"a.yaml": "name: a\n" + strings.Replace(script, "scripted,", `scripted, headers: {X-Team: "${TEAM}"},`, 1), "a.test.yaml": strings.Replace(cases, "good research wins", "'good [redacted] wins'", 1),
+		"b.yaml": "name: b\n" + script, "b.test.yaml": cases,
+	})
+	if passed, out, err := test(t, map[string]string{"TEAM": "research"}, Options{}); err != nil || !passed {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// What is wrong with a judge has its place, and what may be is told too.
+func TestJudgeHasAPlace(t *testing.T) {
+	for judge, want := range map[string]string{
+		"{name: gpt-5-mini, base_url: https://x/v1/chat/completions}": "greeter.test.yaml:1:8: judge.base_url: leave out /chat/completions",
+		"{name: gpt-5-mini, temperature: 1}":                          "greeter.test.yaml:1:40: warning: judge.temperature: ",
+	} {
+		write(t, map[string]string{
+			"greeter.yaml":      "name: greeter\ninstruction: Greet.\nmodel: {provider: scripted, script: [{steps: [{reply: Hello.}]}]}\n",
+			"greeter.test.yaml": "judge: " + judge + "\ncases: [{name: greets, request: Hello, expect: {judge: is kind}}]",
+		})
+		if _, out, err := test(t, nil, Options{Live: true}); !strings.Contains(fmt.Sprint(out, err), want) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
 // What cannot be written is found out before a model is asked, and what is no
-// recording or report of ours stays what it is.
+// recording stays what it is.
 func TestWhatCannotBeWritten(t *testing.T) {
 	live := service(t)
 	files := map[string]string{

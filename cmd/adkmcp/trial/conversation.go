@@ -178,8 +178,8 @@ func (t *talk) ask(ctx context.Context, request string) (*heard, error) {
 		case err != nil:
 			return h, err
 		case len(h.Questions) == 0:
-			h.text = t.Redact(t.said(h.Answer))
-			h.Structured = redacted(h.Structured, t.Redact)
+			h.text = t.Hide(t.said(h.Answer))
+			h.Structured = redacted(h.Structured, t.Hide)
 			return h, nil
 		}
 		in.Input, in.Mode = nil, session.MustExist
@@ -213,7 +213,7 @@ func (t *talk) arguments(call *genai.FunctionCall) json.RawMessage {
 	if err != nil || len(call.Args) == 0 {
 		return json.RawMessage("{}")
 	}
-	return redacted(args, t.Redact)
+	return redacted(args, t.Hide)
 }
 
 // redacted is JSON without secrets, as a recording would have it; or, where none

@@ -53,7 +53,7 @@ func (t *talk) judge(ctx context.Context, request string, h *heard, statement st
 	if err != nil {
 		return v, fmt.Errorf("the judge gave no verdict: %w", err)
 	}
-	text = t.Redact(text)
+	text = t.Hide(text)
 	schema := jsonschema.New(json.RawMessage(judgeSchema), jsonschema.Options{Whole: "it", Is: "it is", Part: "its "})
 	if problem := schema.Check(json.RawMessage(text)); problem != "" {
 		return v, fmt.Errorf("the judge gave no verdict but %s: %s", quoted(text), problem)

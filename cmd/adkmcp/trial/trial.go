@@ -30,6 +30,11 @@ type Around func(cfg *config.Agent, inner agent.Toolset) agent.Toolset
 
 // Built is an agent that is ready to run. Whoever has it built closes it.
 type Built struct {
+	// Hide takes the file's own secrets out of a text. The models of its recording have
+	// said all without them, so its cases see nothing of them either: else they would
+	// pass live and fail in the replay. Those of other files stay, for the outcome of a
+	// case must not depend on which files were named before it.
+	Hide   func(string) string
 	Config *config.Agent
 	Runner *agent.Runner
 	// Judge is the file's judge; nil where it has none.
@@ -53,9 +58,7 @@ type Options struct {
 	Printer Printer
 	// Begins, if not nil, is told of each case before it runs.
 	Begins func(c *testfile.Case)
-	// Redact takes out of a text what must not be printed, as it is known by now. The
-	// models of a recording have said all without it, so cases see nothing of it
-	// either: else they would pass live and fail in the replay.
+	// Redact takes out of a text what must not be printed, as it is known by now.
 	Redact func(string) string
 }
 

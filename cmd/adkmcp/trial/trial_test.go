@@ -161,7 +161,7 @@ func (s *stand) build(_ context.Context, f *testfile.File, around Around) (*Buil
 	ids := 0
 	s.built++
 	s.open++
-	return &Built{
+	return &Built{Hide: hide,
 		Config: &s.cfg,
 		Judge:  s.judge,
 		Runner: agent.NewRunner(&s.cfg, agent.Parts{

@@ -79,7 +79,7 @@ func (s *settings) problem() *model.Error {
 	}
 	return &model.Error{
 		Code: model.Misconfigured,
-		Message: "no API key for Anthropic: set " + keyVariable + " or " + bearerVariable + " in the environment of this program or in a .env file beside the agent file; " +
+		Message: "no API key for Anthropic: set " + keyVariable + " or " + bearerVariable + " in the environment of this program or in a .env file beside the file that names the model; " +
 			"an MCP host may pass on only the variables that its own configuration lists under env",
 	}
 }

@@ -25,7 +25,7 @@ func redactBase64(text string, redact func(string) string) string {
 			out.WriteString(text[done:from] + "[redacted]")
 			done = to
 		}
-		from = to + 1
+		from = max(to, from+1)
 	}
 	return out.String() + text[done:]
 }

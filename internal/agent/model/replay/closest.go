@@ -9,17 +9,20 @@ import (
 	"github.com/adkmcp/adkmcp/internal/agent/model/replay/difference"
 )
 
+// again says what to do about a request that was not recorded.
+const again = "record again: with --record FILE, or adkmcp test --live"
+
 // explain says why no recorded exchange matches a request, for the person who can
 // record anew. way is as far as its contents are known.
 func (p *Player) explain(agent string, r *request, way []*node) string {
 	x := p.closest(agent, r, way)
 	if x == nil {
-		return fmt.Sprintf("no recorded exchange matches this request: %s has none of agent %q, only of: %s. Record again with --record FILE",
+		return fmt.Sprintf("no recorded exchange matches this request: %s has none of agent %q, only of: %s; "+again,
 			p.name, agent, cmp.Or(strings.Join(p.agents(), ", "), "none"))
 	}
 	parts, text := difference.Show(x.request.shown(), r.shown())
 	return fmt.Sprintf("no recorded exchange of agent %q matches this request. The closest is exchange %d of %s, which differs in %s (- recorded, + now):\n%s"+
-		"If that is meant, record again: with --record FILE, or adkmcp test --live", agent, x.number, p.name, parts, text)
+		"If that is meant, "+again, agent, x.number, p.name, parts, text)
 }
 
 // shown gives a request to those who show it.

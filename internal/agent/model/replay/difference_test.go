@@ -130,7 +130,7 @@ func TestDifferencesAreShort(t *testing.T) {
 func TestUnknownAgent(t *testing.T) {
 	file, _ := record(t, open, always(one(says("x"))...), ask())
 	h := hear(t.Context(), load(t, file, open).Model("b"), ask())
-	want := `error misconfigured "no recorded exchange matches this request: recording.json has none of agent \"b\", only of: a. Record again with --record FILE" "" 0`
+	want := `error misconfigured "no recorded exchange matches this request: recording.json has none of agent \"b\", only of: a; record again: with --record FILE, or adkmcp test --live" "" 0`
 	if d := cmp.Diff([]string{want}, h.Events); d != "" {
 		t.Error(d)
 	}

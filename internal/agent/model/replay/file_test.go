@@ -169,6 +169,26 @@ func recordedAnew(t *testing.T) string {
 	return file
 }
 
+// TestFailuresReplaceNothing: a recording is not lost to one of which no model gave a
+// reply; where there is none, that is written.
+func TestFailuresReplaceNothing(t *testing.T) {
+	file, _ := record(t, open, always(one(says("hi"))...), ask(user("x")))
+	before := content(t, file)
+	for at, want := range map[string]string{file: "stays as it was, since no model gave a reply", filepath.Join(t.TempDir(), "new.json"): ""} {
+		r := replay.NewRecorder(at, open)
+		hear(t.Context(), r.Around("a", always(said{err: &model.Error{Code: model.Misconfigured, Message: "no key"}})), ask(user("x")))
+		if err := r.Close(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if want == "" && !strings.Contains(content(t, at), "no key") {
+			t.Error("the failure is not recorded")
+		}
+	}
+	if content(t, file) != before {
+		t.Error("the recording is another one")
+	}
+}
+
 func TestCloseSaysWhatFailed(t *testing.T) {
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	cases := map[string]struct {

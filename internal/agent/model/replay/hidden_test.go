@@ -98,6 +98,17 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
+// Words in base64 that stand side by side, each with its padding.
+func TestBase64SideBySide(t *testing.T) {
+	hide := replay.Hiding(func(s string) string { return strings.ReplaceAll(s, "hunter2-secret", "[redacted]") })
+	e := base64.StdEncoding.EncodeToString([]byte("hunter2-secret"))
+	for _, text := range []string{e + e, e + "=" + e, e + e + e, e + " " + e} {
+		if got := hide(text); strings.Contains(got, "aHVudGVy") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
 // A secret that somebody learned of after the recording was made.
 func TestSecretsOfARecordingAreNotTold(t *testing.T) {
 	req, _ := secretive()

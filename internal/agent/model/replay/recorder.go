@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"google.golang.org/genai"
@@ -74,7 +75,11 @@ func (r *Recorder) Close() error {
 	r.closed = true
 	if n := len(r.exchanges); n > 0 {
 		data, err := r.data()
-		if err == nil {
+		switch {
+		case err != nil:
+		case r.onlyFailures() && isRecording(r.file):
+			err = errors.New("stays as it was, since no model gave a reply; remove it to record that")
+		default:
 			err = write(r.file, data)
 		}
 		switch {
@@ -86,6 +91,11 @@ func (r *Recorder) Close() error {
 	}
 	r.tree, r.exchanges, r.replied = nil, nil, nil
 	return r.err
+}
+
+// onlyFailures reports whether nothing came but errors. r.mu is held.
+func (r *Recorder) onlyFailures() bool {
+	return !slices.ContainsFunc(r.exchanges, func(x *exchange) bool { return x.Reply != nil })
 }
 
 // add takes an exchange into the recording; err is why it cannot be a part of it, and
