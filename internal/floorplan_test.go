@@ -42,7 +42,8 @@ var floorplan = []struct {
 	{"internal/agent/model", nil},
 	{"internal/agent/model/wire", []string{"internal/agent/model"}},
 	{"internal/agent/model/modeltest", []string{"internal/agent/model"}},
-	{"internal/agent/model/*/*test", nil}, // strict fakes of the services
+	{"internal/agent/model/servicetest", nil},
+	{"internal/agent/model/*/*test", []string{"internal/agent/model/servicetest"}}, // strict fakes of the services
 	{"internal/agent/model/ordered", nil},
 	{"internal/agent/model/*/dialect", []string{"internal/agent/model/ordered"}},
 	{"internal/agent/model/*/history", []string{"internal/agent/mediatype", "internal/agent/model", "internal/agent/model/wire"}},

@@ -12,27 +12,22 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/servicetest"
 )
 
 // Server is the service. It is safe for concurrent use.
 type Server struct {
-	// URL is the service's address, for a model's base_url.
-	URL string
+	// Its URL is the service's address, for a model's base_url.
+	*servicetest.Server[Request]
 	// Key is the only key that is valid, for x-api-key or as a bearer.
 	Key string
 
 	script   Script
-	http     *http.Server
-	running  sync.WaitGroup
 	mu       sync.Mutex
-	requests []*Request
-	refusals []string
 	thoughts map[string]minted // by signature, or data of redacted ones
 }
 
@@ -42,17 +37,7 @@ type Script func(r *Request) Reply
 
 // Play is a script of replies in order. Whoever asks for more gets status 400.
 func Play(replies ...Reply) Script {
-	var mu sync.Mutex
-	next := 0
-	return func(*Request) Reply {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(replies) {
-			return Fail(400, "invalid_request_error", "the script of the test has no more replies")
-		}
-		next++
-		return replies[next-1]
-	}
+	return servicetest.Play[Request](Fail(400, "invalid_request_error", "the script of the test has no more replies"), replies...)
 }
 
 // Request is a request as it came.
@@ -71,36 +56,12 @@ type Request struct {
 
 // Start starts a service. The caller closes it; ctx counts for the start only.
 func Start(ctx context.Context, key string, script Script) (*Server, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+	s := &Server{Key: key, script: script, thoughts: map[string]minted{}}
+	var err error
+	if s.Server, err = servicetest.Start[Request](ctx, s.serve); err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), Key: key, script: script, thoughts: map[string]minted{}}
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
-	s.running.Go(func() { _ = s.http.Serve(l) })
 	return s, nil
-}
-
-// Close ends the service and drops its connections.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	s.running.Wait()
-	return err
-}
-
-// Requests lists the requests so far, refused ones included.
-func (s *Server) Requests() []*Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Refusals lists why requests were refused. A status that the script gave is no
-// refusal.
-func (s *Server) Refusals() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.refusals)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -109,10 +70,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	request := &Request{Header: r.Header, Body: body}
-	s.mu.Lock()
-	request.N = len(s.requests)
-	s.requests = append(s.requests, request)
-	s.mu.Unlock()
+	s.Keep(request, &request.N)
 	reply := s.answer(r, request)
 	s.remember(request, reply)
 	s.write(w, reply)
@@ -149,9 +107,7 @@ func (s *Server) answer(r *http.Request, request *Request) Reply {
 }
 
 func (s *Server) refuse(status int, kind, message string) Reply {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refusals = append(s.refusals, message)
+	s.Refuse(message)
 	return Fail(status, kind, message)
 }
 

@@ -12,32 +12,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/servicetest"
 )
 
 // Server is the service. It is safe for concurrent use.
 type Server struct {
-	// URL is the service's address, for a model's base_url.
-	URL string
+	// Its URL is the service's address, for a model's base_url.
+	*servicetest.Server[Request]
 	// Key, if set before the first request, is the only API key that is
 	// valid. Without it any key is.
 	Key string
 
-	script   Script
-	http     *http.Server
-	running  sync.WaitGroup
-	mu       sync.Mutex
-	requests []*Request
-	refusals []string
-	said     [][]*genai.Part // what the model said, one entry per reply
+	script Script
+	mu     sync.Mutex
+	said   [][]*genai.Part // what the model said, one entry per reply
 }
 
 // Script gives the reply to a request that breaks no rule. It is called by
@@ -46,17 +42,7 @@ type Script func(r *Request) Reply
 
 // Play is a script of replies in order. Whoever asks for more gets status 400.
 func Play(replies ...Reply) Script {
-	var mu sync.Mutex
-	next := 0
-	return func(*Request) Reply {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(replies) {
-			return Fail(400, "INVALID_ARGUMENT", "the script of the test has no more replies")
-		}
-		next++
-		return replies[next-1]
-	}
+	return servicetest.Play[Request](Fail(400, "INVALID_ARGUMENT", "the script of the test has no more replies"), replies...)
 }
 
 // Request is a request as it came.
@@ -74,36 +60,12 @@ type Request struct {
 
 // Start starts a service. The caller closes it; ctx counts for the start only.
 func Start(ctx context.Context, script Script) (*Server, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+	s := &Server{script: script}
+	var err error
+	if s.Server, err = servicetest.Start[Request](ctx, s.serve); err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), script: script}
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
-	s.running.Go(func() { _ = s.http.Serve(l) })
 	return s, nil
-}
-
-// Close ends the service and drops its connections.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	s.running.Wait()
-	return err
-}
-
-// Requests lists the requests so far, refused ones included.
-func (s *Server) Requests() []*Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Refusals lists why requests were refused. A status that the script gave is
-// no refusal.
-func (s *Server) Refusals() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.refusals)
 }
 
 var path = regexp.MustCompile(`/models/([^/:]+):(streamGenerateContent|generateContent)$`)
@@ -119,10 +81,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	request := &Request{Model: m[1], Vertex: strings.Contains(r.URL.Path, "/v1beta1/"), Header: r.Header, Body: body}
-	s.mu.Lock()
-	request.N = len(s.requests)
-	s.requests = append(s.requests, request)
-	s.mu.Unlock()
+	s.Keep(request, &request.N)
 
 	reply := Fail(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers")
 	switch key := r.Header.Get("X-Goog-Api-Key"); {
@@ -132,9 +91,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}`)
 	default:
 		if err := s.check(request); err != nil {
-			s.mu.Lock()
-			s.refusals = append(s.refusals, err.Error())
-			s.mu.Unlock()
+			s.Refuse(err.Error())
 			reply = Fail(400, "INVALID_ARGUMENT", err.Error())
 			break
 		}

@@ -13,32 +13,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model/servicetest"
 )
 
 // Server is the service. It is safe for concurrent use.
 type Server struct {
-	// URL is the address of the API, for a model's base_url.
-	URL string
+	// Its URL is the address of the API, for a model's base_url.
+	*servicetest.Server[Request]
 	// Key, if set before the first request, is the only API key that is valid.
 	Key string
 	// Unverified, if set before the first request, is what the organization is not: its
 	// models that think neither stream nor show summaries of their thoughts.
 	Unverified bool
 
-	script   Script
-	http     *http.Server
-	running  sync.WaitGroup
-	mu       sync.Mutex
-	requests []*Request
-	refusals []string
-	said     map[string]json.RawMessage // items of the service's own, by id
-	leads    map[string]string          // from those to the thoughts right before them
+	script Script
+	mu     sync.Mutex
+	said   map[string]json.RawMessage // items of the service's own, by id
+	leads  map[string]string          // from those to the thoughts right before them
 }
 
 // Script gives the reply to a request that breaks no rule. It is called by several
@@ -47,17 +42,7 @@ type Script func(r *Request) Reply
 
 // Play is a script of replies in order. Whoever asks for more gets status 400.
 func Play(replies ...Reply) Script {
-	var mu sync.Mutex
-	next := 0
-	return func(*Request) Reply {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(replies) {
-			return Fail(http.StatusBadRequest, "", "the script of the test has no more replies")
-		}
-		next++
-		return replies[next-1]
-	}
+	return servicetest.Play[Request](Fail(http.StatusBadRequest, "", "the script of the test has no more replies"), replies...)
 }
 
 // Request is a request as it came.
@@ -79,36 +64,13 @@ type Request struct {
 
 // Start starts a service. The caller closes it; ctx counts for the start only.
 func Start(ctx context.Context, script Script) (*Server, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+	s := &Server{script: script, said: map[string]json.RawMessage{}, leads: map[string]string{}}
+	var err error
+	if s.Server, err = servicetest.Start[Request](ctx, s.serve); err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String() + "/v1", script: script, said: map[string]json.RawMessage{}, leads: map[string]string{}}
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
-	s.running.Go(func() { _ = s.http.Serve(l) })
+	s.URL += "/v1"
 	return s, nil
-}
-
-// Close ends the service and drops its connections.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	s.running.Wait()
-	return err
-}
-
-// Requests lists the requests so far, refused ones included.
-func (s *Server) Requests() []*Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Refusals lists why requests were refused. An error that the script gave is no
-// refusal.
-func (s *Server) Refusals() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.refusals)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -121,10 +83,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	request := &Request{Header: r.Header, Body: body}
-	s.mu.Lock()
-	request.N = len(s.requests)
-	s.requests = append(s.requests, request)
-	s.mu.Unlock()
+	s.Keep(request, &request.N)
 	reply := s.reply(request)
 	write(w, reply)
 	if reply.Hang {
@@ -148,9 +107,7 @@ func (s *Server) reply(r *Request) Reply {
 			refused = &refusal{message: err.Error()}
 		}
 		if !refused.expected {
-			s.mu.Lock()
-			s.refusals = append(s.refusals, refused.message)
-			s.mu.Unlock()
+			s.Refuse(refused.message)
 		}
 		reply := Fail(http.StatusBadRequest, refused.code, refused.message)
 		reply.Body = strings.Replace(reply.Body, `"param":null`, fmt.Sprintf(`"param":%q`, refused.param), 1)
