@@ -182,11 +182,18 @@ func (t *turn) modelProblem(e *model.Error) *session.Problem {
 }
 
 // generate runs one model call and passes on what comes before its end.
-func (t *turn) generate(ctx context.Context, req *model.Request, partial func(*genai.Content)) (reply *model.Reply, err error) {
-	if t.Log.Enabled(ctx, slog.LevelDebug) {
-		start := t.Now()
-		defer func() { t.logCall(ctx, t.Now().Sub(start), reply, err) }()
+func (t *turn) generate(ctx context.Context, req *model.Request, partial func(*genai.Content)) (*model.Reply, error) {
+	if !t.Log.Enabled(ctx, slog.LevelDebug) {
+		return t.hear(ctx, req, partial)
 	}
+	start := t.Now()
+	reply, err := t.hear(ctx, req, partial)
+	t.logCall(ctx, t.Now().Sub(start), reply, err)
+	return reply, err
+}
+
+// hear gives the whole reply to a request, and passes on its pieces.
+func (t *turn) hear(ctx context.Context, req *model.Request, partial func(*genai.Content)) (*model.Reply, error) {
 	for reply, err := range t.Model.Generate(ctx, req) {
 		if err != nil {
 			return nil, err
@@ -225,6 +232,9 @@ func (t *turn) logCall(ctx context.Context, took time.Duration, reply *model.Rep
 
 // logEnd writes a line on a turn that has ended.
 func (t *turn) logEnd(ctx context.Context, p *session.Problem) {
+	if !t.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
 	state, problem := &t.h.turn, ""
 	if p != nil {
 		problem = p.Code

@@ -48,8 +48,11 @@ func (n *named) sign(reply *Reply) *Reply {
 
 // price says what a call cost that failed.
 func (n *named) price(err error) error {
+	if err == nil || n.cost == nil {
+		return err
+	}
 	var known *Error
-	if n.cost == nil || !errors.As(err, &known) || known.Usage == nil {
+	if !errors.As(err, &known) || known.Usage == nil {
 		return err
 	}
 	own := *known
