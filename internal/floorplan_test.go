@@ -40,7 +40,7 @@ var floorplan = []struct {
 	{"internal/config/testfile", []string{"internal/config", "internal/config/strictyaml"}},
 	{"internal/config", []string{"internal/config/strictyaml", "internal/config/template"}},
 	{"internal/agent/model", nil},
-	{"internal/agent/model/wire", []string{"internal/agent/model"}},
+	{"internal/agent/model/wire", []string{"internal/agent/model", "internal/agent/model/ordered"}},
 	{"internal/agent/model/modeltest", []string{"internal/agent/model"}},
 	{"internal/agent/model/servicetest", nil},
 	{"internal/agent/model/*/*test", []string{"internal/agent/model/servicetest"}}, // strict fakes of the services

@@ -80,8 +80,8 @@ func (m *Model) body(ctx context.Context, req *model.Request, without spared) ([
 			r.OutputConfig = &outputConfig{}
 		}
 		r.OutputConfig.Format = &outputFormat{"json_schema", held}
-	} else if len(req.OutputSchema) > 0 && len(req.Tools) == 0 {
-		system += "\n\nAnswer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n" + string(req.OutputSchema)
+	} else {
+		system = wire.Demanding(system, req)
 	}
 	if strings.TrimSpace(system) != "" {
 		r.System = []block{{Type: "text", Text: strings.TrimLeft(system, "\n")}}

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/wire"
 )
 
 // maxDescription is how many characters OpenAI takes as the description of a tool;
@@ -38,8 +39,9 @@ func system(req *model.Request, as manner, held bool) string {
 			all.WriteString("\n\nMore on the tool " + tool.Name + ":\n…" + rest)
 		}
 	}
-	if req.OutputSchema != nil && !held && len(req.Tools) == 0 { // with tools the text says so already
-		all.WriteString("\n\nAnswer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n" + string(req.OutputSchema))
+	text := strings.TrimLeft(all.String(), "\n")
+	if held {
+		return text
 	}
-	return strings.TrimLeft(all.String(), "\n")
+	return wire.Demanding(text, req)
 }

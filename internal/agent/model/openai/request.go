@@ -83,13 +83,10 @@ func (m *Model) body(req *model.Request, so []*history.Item, without concessions
 	if r.Tools = append(r.Tools, hosted...); len(r.Tools) > maxTools {
 		return nil, has, &model.Error{Code: model.InvalidRequest, Message: fmt.Sprintf("the agent has %d tools, %s takes %d: select fewer of them in the agent file", len(r.Tools), name, maxTools)}
 	}
-	switch {
-	case !without.schema:
-		if r.Text, err = m.output(req); err != nil {
-			return nil, has, err
-		}
-	case req.OutputSchema != nil && len(req.Tools) == 0: // else the instructions say so already
-		r.Instructions = strings.TrimLeft(r.Instructions+"\n\nAnswer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n"+string(req.OutputSchema), "\n")
+	if without.schema {
+		r.Instructions = wire.Demanding(r.Instructions, req)
+	} else if r.Text, err = m.output(req); err != nil {
+		return nil, has, err
 	}
 	if !without.thoughts {
 		r.Include = []string{"reasoning.encrypted_content"}

@@ -53,7 +53,7 @@ func (m *Model) params(req *model.Request) (json.RawMessage, error) {
 			"the tool %s runs in the service of another model, which model: host does not reach: remove it or choose another model in the agent file", req.Hosted[0])}
 	}
 	p := params{
-		System: system(req), IncludeContext: "none",
+		System: wire.Demanding(req.System, req), IncludeContext: "none",
 		Temperature: m.cfg.Temperature, MaxTokens: defaultMaxTokens, Stop: m.cfg.Stop,
 	}
 	if m.cfg.MaxOutputTokens != nil {
@@ -82,19 +82,6 @@ func (m *Model) params(req *model.Request) (json.RawMessage, error) {
 // notEncoded is the error of a request that has no JSON form.
 func notEncoded(err error) error {
 	return &model.Error{Code: model.InvalidRequest, Message: "the conversation cannot be put to the host's model", Err: err}
-}
-
-// system is the system instruction. Sampling holds no answer to a schema, so that
-// it must say so; with tools it does already.
-func system(req *model.Request) string {
-	if req.OutputSchema == nil || len(req.Tools) > 0 {
-		return req.System
-	}
-	demand := "Answer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n" + string(req.OutputSchema)
-	if req.System == "" {
-		return demand
-	}
-	return req.System + "\n\n" + demand
 }
 
 // declare gives the tools in the form of tools/list.

@@ -9,17 +9,23 @@ import (
 	"strings"
 
 	"google.golang.org/genai"
+
+	"github.com/adkmcp/adkmcp/internal/agent/model"
+	"github.com/adkmcp/adkmcp/internal/agent/model/ordered"
 )
 
 // Encode is the JSON of a value, with <, > and & as they are.
-func Encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
+func Encode(v any) ([]byte, error) { return ordered.Encode(v) }
+
+// Demanding is a system text that also says what the answer must match, for a service
+// that does not hold it to the request's OutputSchema. Beside tools the request's own
+// text says so already.
+func Demanding(system string, req *model.Request) string {
+	if len(req.OutputSchema) == 0 || len(req.Tools)+len(req.Hosted) > 0 {
+		return system
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return strings.TrimLeft(system+"\n\nAnswer with nothing but one JSON object, without a code fence and without any other words, that matches this JSON Schema:\n"+
+		string(req.OutputSchema), "\n")
 }
 
 // Arguments is the JSON object of a call's arguments.
